@@ -101,18 +101,36 @@ fmt() {
     done
 }
 
-# Fails on doc comments that begin as a riddle: a first sentence names its subject. See docs/GLOSSARY.md.
+# Fails on doc comments that begin as a riddle, since a first sentence names its subject, and on
+# comments with words that docs/GLOSSARY.md replaces.
 words() {
-    local found
-    found=$(find crates -path '*/src/*' -name '*.rs' -exec awk '
+    local files found
+    # Not yet clean: the lines with an exclamation mark go when these folders are.
+    mapfile -t files < <(git ls-files -- 'crates/*.rs' 'fuzz/*.rs' 'bench/*.rs' 'examples/*.rs' \
+        ':!crates/tightwire-net/src/play' ':!crates/tightwire-net/tests/play' \
+        ':!crates/tightwire-core/src/stream' ':!crates/tightwire-snapshot/src/modeled' \
+        ':!crates/tightwire-snapshot/src/packed' ':!crates/tightwire-snapshot/src/sender*' \
+        ':!crates/tightwire-snapshot/src/view.rs')
+    found=$(awk '
         FNR == 1 { was_doc = 0 }
         { is_doc = /^[ \t]*\/\/[\/!]/ }
-        is_doc && !was_doc && /^[ \t]*\/\/[\/!] (What|Who|Whoever|Nobody|Somebody|Of|So)[ ,]/ {
+        is_doc && !was_doc && /^[ \t]*\/\/[\/!] (What|Who|Whoever|Nobody|Somebody|Of|So|It|They|Its|Those|How|Why|Where|Which)[ ,]/ {
             print FILENAME ":" FNR ":" $0
         }
-        { was_doc = is_doc }' {} +)
+        { was_doc = is_doc }' "${files[@]}")
     if [[ -n $found ]]; then
         printf '%s\n' "$found" "begin with the noun or the verb: see docs/GLOSSARY.md" >&2
+        return 1
+    fi
+    found=$(grep -nEi '//.*\b(whoever|newcomers?|strangers?|mentioned|makes no sense|let in)\b' "${files[@]}" || true)
+    if [[ -n $found ]]; then
+        printf '%s\n' "$found" "use the word of docs/GLOSSARY.md" >&2
+        return 1
+    fi
+    # As left behind by renaming a type that is also a word.
+    found=$(grep -nE '^\s*//[/!]? [A-Z][a-z]+([A-Z][a-z]+)+ ' "${files[@]}" || true)
+    if [[ -n $found ]]; then
+        printf '%s\n' "$found" "a comment begins with a word, or a name in backticks" >&2
         return 1
     fi
 }

@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Records what the server reads and writes.
+/// Records the input and output of the server.
 fn record(path: &Path) -> Result<(), Box<dyn Error>> {
     let (server_address, client_address): (SocketAddr, SocketAddr) =
         ("10.0.0.1:7777".parse()?, "10.0.0.2:4242".parse()?);

@@ -107,7 +107,7 @@ pub fn token(data: &[u8]) {
     transport::token(data);
 }
 
-/// Gives a server any bytes as batches of a hostile client and of a stranger.
+/// Gives a server any bytes as batches of a hostile client and of an unauthenticated one.
 pub fn session(data: &[u8]) {
     transport::session(data);
 }

@@ -4,7 +4,7 @@ use tightwire::Wire;
 use tightwire::packet::{Identity, Protection};
 use tightwire::schema::Schema;
 
-use crate::inspect::every_view::EveryView;
+use crate::inspect::all_views::AllViews;
 
 /// Packets by which other programs' captures are decoded.
 #[derive(Wire)]
@@ -30,7 +30,7 @@ pub(crate) fn inspect(data: &[u8]) {
     };
     let known =
         protection.map(|protection| Identity::new("fuzz", "1", protection, Schema::of::<Packet>()));
-    match EveryView::of_known(file, known) {
+    match AllViews::with_identity(file, known) {
         Ok(view) => assert!(view.is_sound(), "{:?}", view.text),
         Err(message) => assert!(!message.is_empty()),
     }

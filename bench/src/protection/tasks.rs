@@ -27,7 +27,7 @@ pub enum Kind {
     /// Refuses random bytes with the length of datagrams.
     Refuse(Gate),
     /// Refuses datagrams with the right sequence number and a wrong tag, the most work that a
-    /// stranger can cause.
+    /// unconnected sender can cause.
     RefuseForged,
     /// Computes the checksum of packets that are already encoded.
     Checksum,

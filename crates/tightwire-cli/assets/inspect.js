@@ -52,7 +52,7 @@
     if (data.seconds > 0) facts.push(["Bytes per second", bytes(data.bytes / data.seconds)]);
     if (data.packets > 0) facts.push(["Mean packet", bytes(data.bytes / data.packets)]);
     facts.push(["Refused", whole.format(data.refused), data.refused > 0 ? "alarm" : ""]);
-    if (data.passed_over) facts.push(["Without a datagram", whole.format(data.passed_over)]);
+    if (data.skipped) facts.push(["Without a datagram", whole.format(data.skipped)]);
     if (data.other_ports) facts.push(["Of other ports", whole.format(data.other_ports)]);
     for (const [name, value, className] of facts) {
       const pair = make("div", "", byId("facts"));

@@ -1,4 +1,4 @@
-//! Datagrams over real UDP, among them a stranger's.
+//! Datagrams over real UDP, among them forged and replayed ones.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use crate::picture::Player;
 /// meanwhile.
 const COUNT: usize = 50;
 
-/// Sends datagrams from a client and a stranger, and returns the server's counters as text.
+/// Sends datagrams from a client and an attacker, and returns the server's counters as text.
 pub(crate) fn example(player: &Player) -> Result<String, Box<dyn Error>> {
     let socket = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
     let (server_socket, client_socket, stranger) = (socket()?, socket()?, socket()?);
@@ -46,7 +46,7 @@ pub(crate) fn example(player: &Player) -> Result<String, Box<dyn Error>> {
     let mut text = String::new();
     writeln!(
         text,
-        "Over UDP, each player sealed in {largest} bytes; a stranger sends each of them"
+        "Over UDP, each player sealed in {largest} bytes; an attacker sends each of them"
     )?;
     writeln!(text, "with one bit changed before it comes, and once more afterwards:\n")?;
     writeln!(text, "  {}\n", server.counters())?;

@@ -47,7 +47,7 @@ struct Case {
     budget: usize,
 }
 
-/// Which packets a receiver acknowledges.
+/// Packets that a receiver acks.
 #[derive(Clone, Copy)]
 enum Acks {
     All,

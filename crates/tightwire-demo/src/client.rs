@@ -23,7 +23,7 @@ use super::shared::{ClientLink, Shared, lock};
 use super::tap::Tap;
 
 /// Arguments of [`run`].
-pub(super) struct Setup {
+pub(super) struct ClientSetup {
     pub(super) number: u32,
     pub(super) server: SocketAddr,
     pub(super) fingerprint: Fingerprint,
@@ -34,8 +34,8 @@ pub(super) struct Setup {
 }
 
 /// Runs the client until the demo is stopped.
-pub(super) fn run(setup: Setup, shared: &Shared) -> Result<(), String> {
-    let Setup { number, server, .. } = setup;
+pub(super) fn run(setup: ClientSetup, shared: &Shared) -> Result<(), String> {
+    let ClientSetup { number, server, .. } = setup;
     let link = shared.clients.get(number as usize).ok_or("there is no such client")?;
     let udp = Udp::client(server).map_err(|error| error.to_string())?;
     let port = udp.address().port();
@@ -105,7 +105,7 @@ impl<T: Transport> DemoClient<'_, T> {
             thread::sleep(POLL.max(shared.nap).min(pace.due().saturating_sub(shared.now())));
         }
         self.client.disconnect(shared.now());
-        let end = shared.now() + FAREWELL;
+        let end = shared.now() + SHUTDOWN_TIMEOUT;
         while shared.now() < end {
             self.client.send(shared.now());
             self.client.receive(shared.now());
@@ -135,7 +135,7 @@ impl<T: Transport> DemoClient<'_, T> {
     fn handle_messages(&mut self) {
         while let Some(chat) = self.client.poll_message::<Chat>() {
             let line = format!("{}: {}", game::name(chat.client.into()), chat.text);
-            lock(&self.link.tally).hear(line);
+            lock(&self.link.tally).push_chat(line);
         }
     }
 
@@ -153,7 +153,7 @@ impl<T: Transport> DemoClient<'_, T> {
     fn frame(&mut self, is_steered: bool) {
         self.frames += 1;
         if self.client.session().server().is_some() {
-            self.talk();
+            self.send_chat();
         }
         let is_shown = self.is_shown();
         let is_measured = self.frames.is_multiple_of(MEASURED);
@@ -170,7 +170,7 @@ impl<T: Transport> DemoClient<'_, T> {
         }
     }
 
-    fn talk(&mut self) {
+    fn send_chat(&mut self) {
         let line = self.bot.line().map(String::from);
         let typed = if self.number == 0 { self.shared.live.take_chat() } else { Vec::new() };
         for text in line.into_iter().chain(typed) {
@@ -232,4 +232,4 @@ const POLL: Duration = Duration::from_millis(4);
 const MEASURED: u64 = 6;
 
 /// Time for which a client repeats its farewell, since packets may get lost.
-const FAREWELL: Duration = Duration::from_millis(350);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(350);

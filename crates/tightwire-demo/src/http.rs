@@ -22,22 +22,22 @@ pub(crate) struct Request {
 }
 
 /// A status code with its reason phrase.
-pub(crate) type Status = &'static str;
+pub(crate) type StatusCode = &'static str;
 
-pub(crate) const OK: Status = "200 OK";
-pub(crate) const BAD_REQUEST: Status = "400 Bad Request";
-pub(crate) const FORBIDDEN: Status = "403 Forbidden";
-pub(crate) const NOT_FOUND: Status = "404 Not Found";
-pub(crate) const NOT_ALLOWED: Status = "405 Method Not Allowed";
-pub(crate) const MISDIRECTED: Status = "421 Misdirected Request";
-pub(crate) const UPGRADE_REQUIRED: Status = "426 Upgrade Required";
-pub(crate) const TOO_LARGE: Status = "431 Request Header Fields Too Large";
-pub(crate) const UNAVAILABLE: Status = "503 Service Unavailable";
+pub(crate) const OK: StatusCode = "200 OK";
+pub(crate) const BAD_REQUEST: StatusCode = "400 Bad Request";
+pub(crate) const FORBIDDEN: StatusCode = "403 Forbidden";
+pub(crate) const NOT_FOUND: StatusCode = "404 Not Found";
+pub(crate) const NOT_ALLOWED: StatusCode = "405 Method Not Allowed";
+pub(crate) const MISDIRECTED: StatusCode = "421 Misdirected Request";
+pub(crate) const UPGRADE_REQUIRED: StatusCode = "426 Upgrade Required";
+pub(crate) const TOO_LARGE: StatusCode = "431 Request Header Fields Too Large";
+pub(crate) const UNAVAILABLE: StatusCode = "503 Service Unavailable";
 
 impl Request {
     /// Reads the head of a request. `Ok(Err(_))` is the status for a request that cannot be served;
     /// an error means that the client is gone or took too long.
-    pub(crate) fn read(stream: &mut TcpStream) -> io::Result<Result<Self, Status>> {
+    pub(crate) fn read(stream: &mut TcpStream) -> io::Result<Result<Self, StatusCode>> {
         let deadline = Instant::now() + PATIENCE;
         let mut head = Vec::new();
         let mut piece = [0; 2048];
@@ -60,7 +60,7 @@ impl Request {
         }
     }
 
-    fn parse(head: &[u8]) -> Result<Self, Status> {
+    fn parse(head: &[u8]) -> Result<Self, StatusCode> {
         let text = std::str::from_utf8(head).map_err(|_| BAD_REQUEST)?;
         let (line, headers) = text.split_once("\r\n").unwrap_or((text, ""));
         let mut words = line.split(' ');
@@ -105,7 +105,7 @@ impl Request {
 /// Writes a response, which announces the end of the connection.
 pub(crate) fn respond(
     stream: &mut TcpStream,
-    status: Status,
+    status: StatusCode,
     headers: &[(&str, &str)],
     body: &[u8],
     has_body: bool,
@@ -123,7 +123,7 @@ pub(crate) fn respond(
 
 /// Returns a response up to its body.
 pub(crate) fn head<'a>(
-    status: Status,
+    status: StatusCode,
     headers: impl IntoIterator<Item = &'a (&'a str, &'a str)>,
 ) -> Vec<u8> {
     let mut text = format!("HTTP/1.1 {status}\r\n");
@@ -181,7 +181,7 @@ const LINGER: Duration = Duration::from_secs(1);
 mod tests {
     use super::*;
 
-    fn parse(head: &str) -> Result<Request, Status> {
+    fn parse(head: &str) -> Result<Request, StatusCode> {
         Request::parse(head.as_bytes())
     }
 

@@ -13,7 +13,7 @@ use super::game::{Action, Steer};
 
 /// The shared state, in an [`Arc`].
 ///
-/// Nouns return the newest value; `set_*` and `say` are the page's commands, `publish_*` and
+/// Nouns return the newest value; `set_*` and `queue_chat` are the page's commands, `publish_*` and
 /// `take_chat` the simulation's.
 #[derive(Debug)]
 pub(crate) struct Live {
@@ -37,7 +37,7 @@ impl Live {
         }
     }
 
-    /// Steers the cube of the shown client. A page repeats what it holds down.
+    /// Steers the cube of the shown client. A page repeats held keys.
     pub(crate) fn steer(&self, pressed: Pressed) {
         *lock(&self.pressed) = Some((pressed.steer(), Instant::now()));
     }
@@ -90,7 +90,7 @@ impl Live {
 
     /// Queues a line of chat from the page: one line, not blank, cut to its largest length. If the
     /// queue is full, the oldest line is dropped.
-    pub(crate) fn say(&self, text: String) {
+    pub(crate) fn queue_chat(&self, text: String) {
         let line: String = text
             .trim()
             .chars()
@@ -135,7 +135,7 @@ impl Pressed {
     }
 }
 
-/// Returns what counts of an input that came so long ago. A page that has gone does not drive on.
+/// Returns the input after this time without another one. A closed page does not drive on.
 fn held_for(steer: Steer, age: Duration) -> Option<Steer> {
     let held = if age < HOLD { steer } else { Steer::default() };
     (age < IDLE).then_some(held)
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_steers_until_it_has_gone() {
+    fn a_page_steers_until_it_closes() {
         let live = Live::new(CONTROLS, 1);
         assert_eq!(live.steering(), None);
         live.steer(Pressed { x: 4000, y: -7, gather: true, blow: false });
@@ -284,13 +284,13 @@ mod tests {
     #[test]
     fn chat_lines_are_bounded() {
         let live = Live::new(CONTROLS, 1);
-        live.say("  \n ".into());
-        live.say("one\ntwo\u{7}".into());
-        live.say("x".repeat(10_000));
+        live.queue_chat("  \n ".into());
+        live.queue_chat("one\ntwo\u{7}".into());
+        live.queue_chat("x".repeat(10_000));
         assert_eq!(live.take_chat(), ["one two ", &"x".repeat(MAX_CHAT_CHARS)]);
         assert!(live.take_chat().is_empty());
         for number in 0..100 {
-            live.say(number.to_string());
+            live.queue_chat(number.to_string());
         }
         let chat = live.take_chat();
         assert_eq!((chat.len(), chat[0].as_str()), (MAX_CHAT, "84"));

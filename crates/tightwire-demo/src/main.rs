@@ -157,7 +157,7 @@ impl Demo {
         let tokens = (0..self.clients).map(token).collect::<Result<Vec<_>, _>>()?;
         let record = self.record.as_deref().map(create).transpose()?;
         let mut threads = Vec::new();
-        let setup = server::Setup {
+        let setup = server::ServerSetup {
             socket,
             certificate,
             key,
@@ -168,7 +168,7 @@ impl Demo {
         let shared_too = shared.clone();
         threads.push(spawn("server".into(), shared, move || server::run(setup, &shared_too))?);
         for (number, token) in (0..).zip(tokens) {
-            let setup = client::Setup {
+            let setup = client::ClientSetup {
                 number,
                 server: address,
                 fingerprint,

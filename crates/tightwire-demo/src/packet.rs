@@ -55,7 +55,7 @@ impl FieldOps {
 /// Bytes of the play layer's header, behind the prefix of the frame.
 pub(super) const PLAY_HEADER: usize = 2;
 
-/// Returns the spans of what comes before a snapshot: the frame's size and number, and the header
+/// Returns the spans before a snapshot: the frame's size and number, and the header
 /// that tells the client how early its inputs arrive.
 fn prefix_spans(prefix: &[u8]) -> Vec<XraySpan> {
     let &[size_low, size_high, number, header_low, header_high] = prefix else { return Vec::new() };

@@ -26,7 +26,7 @@ use super::shared::{Shared, lock};
 use super::world::{Motion, Physics, World};
 
 /// Arguments of [`run`].
-pub(super) struct Setup {
+pub(super) struct ServerSetup {
     pub(super) socket: Udp,
     pub(super) certificate: Certificate,
     pub(super) key: TokenKey,
@@ -37,8 +37,8 @@ pub(super) struct Setup {
 }
 
 /// Runs the server until the demo is stopped.
-pub(super) fn run(setup: Setup, shared: &Shared) -> Result<(), String> {
-    let Setup { socket, certificate, key, config, seed, record } = setup;
+pub(super) fn run(setup: ServerSetup, shared: &Shared) -> Result<(), String> {
+    let ServerSetup { socket, certificate, key, config, seed, record } = setup;
     let address = socket.address();
     let transport = Quic::listen(socket, &certificate, game::quic()).map_err(error_text)?;
     let gate = TokenGate::new(vec![key], SERVER_NAME);
@@ -96,14 +96,14 @@ impl<'s, T: Transport> DemoServer<'s, T> {
             // `if`, not `while`: each of several late ticks gets a snapshot of its own.
             if let Some(tick) = self.server.begin_tick(shared.now()) {
                 self.tick(tick.0)?;
-                lock(&shared.server).cpu_timer = cpu_timer.total();
+                lock(&shared.server).cpu_time = cpu_timer.total();
             }
             self.server.send(shared.now());
             cpu_timer.end();
             shared.sleep_until(self.server.next_time());
         }
         // The clients stop at the same time and disconnect by themselves: waits for them.
-        let end = shared.now() + FAREWELL;
+        let end = shared.now() + SHUTDOWN_TIMEOUT;
         while shared.now() < end && self.server.peers().next().is_some() {
             self.server.receive(shared.now());
             while self.server.poll_event().is_some() {}
@@ -190,4 +190,4 @@ impl<'s, T: Transport> DemoServer<'s, T> {
 pub(super) const ORDERED: Delivery = Delivery::ReliableOrdered;
 
 /// Time for which the server waits until its clients have left.
-const FAREWELL: Duration = Duration::from_millis(400);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(400);

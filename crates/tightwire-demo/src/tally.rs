@@ -24,9 +24,9 @@ pub(super) struct Tally {
     pub(super) link: LinkStats,
     pub(super) round_trip: Duration,
     pub(super) playback_delay_ms: f64,
-    /// How far the clock of inputs is ahead of the server.
+    /// Lead of the input clock over the server, in milliseconds.
     pub(super) lead_ms: f64,
-    /// How early the latest input arrived before its tick.
+    /// Time from the arrival of the latest input to its tick, in milliseconds.
     pub(super) margin_ms: f64,
     pub(super) time_jumps: u64,
     pub(super) prediction: PredictionStats,
@@ -86,7 +86,7 @@ impl Tally {
     }
 
     /// Keeps a line of chat, and drops the oldest.
-    pub(super) fn hear(&mut self, line: String) {
+    pub(super) fn push_chat(&mut self, line: String) {
         if self.chat.len() == CHAT_LINES {
             self.chat.pop_front();
         }
@@ -101,7 +101,7 @@ pub(super) struct ServerTally {
     pub(super) ticks: u64,
     /// Number of the newest tick.
     pub(super) tick: u32,
-    pub(super) cpu_timer: Duration,
+    pub(super) cpu_time: Duration,
     pub(super) clients: Vec<PeerCounts>,
     pub(super) refused: u64,
     pub(super) refusal: Option<String>,

@@ -1,4 +1,5 @@
-//! A transport that hands a copy of the play layer's frames to the demo, which shows what is in them.
+//! A transport that hands copies of the play layer's frames to the demo, which shows their
+//! contents.
 
 use std::sync::mpsc::Sender;
 use std::time::Duration;

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use tightwire::inspect::{XRAY_SCRIPT, XRAY_STYLE};
 
-use super::http::{self, Request, Status};
+use super::http::{self, Request, StatusCode};
 use super::live::{Controls, Live, MAX_CHAT_CHARS, Pressed};
 use super::shared::lock;
 use super::websocket::{FrameError, Message, Opcode, Reader, accept_key, frame, refusal};
@@ -39,7 +39,7 @@ pub(crate) fn serve(listener: TcpListener, live: Arc<Live>) -> io::Result<Web> {
     serve_patiently(listener, live, SILENCE)
 }
 
-/// The same, where pages may be silent for so long.
+/// Like `serve`, with a timeout for silent pages.
 fn serve_patiently(
     listener: TcpListener,
     live: Arc<Live>,
@@ -73,11 +73,12 @@ impl Drop for Web {
 struct Server {
     live: Arc<Live>,
     is_stopped: AtomicBool,
-    /// Open connections by number, to be ended with the server. The numbers of older ones are smaller.
+    /// Open connections by number, to be ended with the server. The numbers of older ones are
+    /// smaller.
     connections: Mutex<BTreeMap<u64, Open>>,
     /// Open WebSockets.
     pages: AtomicUsize,
-    /// How long a page may say nothing.
+    /// Idle timeout of a page.
     max_silence: Duration,
 }
 
@@ -86,7 +87,7 @@ struct Server {
 struct Open {
     stream: TcpStream,
     /// A whole request has come.
-    has_asked: bool,
+    has_request: bool,
 }
 
 impl Server {
@@ -120,8 +121,8 @@ impl Server {
         let _ = stream.set_nodelay(true);
         let Ok(handle) = stream.try_clone() else { return };
         if !self.add(number, handle) {
-            let cpu_timer = http::head(http::UNAVAILABLE, &[("connection", "close")]);
-            let _ = http::write_all(&mut stream, &cpu_timer);
+            let response = http::head(http::UNAVAILABLE, &[("connection", "close")]);
+            let _ = http::write_all(&mut stream, &response);
             return;
         }
         let server = self.clone();
@@ -133,18 +134,18 @@ impl Server {
         });
     }
 
-    /// Lists a connection; `false` if there are too many. Half requests keep nobody out: the oldest of
-    /// those that have not asked yet makes room.
+    /// Lists a connection; `false` if there are too many. Half requests keep nobody out: the oldest
+    /// of those that have not asked yet makes room.
     fn add(&self, number: u64, stream: TcpStream) -> bool {
         let mut connections = lock(&self.connections);
         if connections.len() >= MAX_CONNECTIONS {
-            let oldest = connections.iter().find(|(_, open)| !open.has_asked);
+            let oldest = connections.iter().find(|(_, open)| !open.has_request);
             let Some(oldest) = oldest.map(|(number, _)| *number) else { return false };
             if let Some(open) = connections.remove(&oldest) {
                 let _ = open.stream.shutdown(Shutdown::Both);
             }
         }
-        connections.insert(number, Open { stream, has_asked: false });
+        connections.insert(number, Open { stream, has_request: false });
         true
     }
 
@@ -152,7 +153,7 @@ impl Server {
     fn serve(&self, number: u64, mut stream: TcpStream) -> io::Result<()> {
         let read = Request::read(&mut stream)?;
         if let Some(open) = lock(&self.connections).get_mut(&number) {
-            open.has_asked = true;
+            open.has_request = true;
         }
         let request = match read {
             Ok(request) => request,
@@ -207,9 +208,9 @@ impl Server {
         ];
         http::write_all(&mut stream, &http::head("101 Switching Protocols", &headers))?;
         stream.set_read_timeout(None)?;
-        let close = match talk(&mut stream, &self.live, self.max_silence) {
-            Err(CloseReason::Wrong(reason)) => refusal(&reason),
-            Err(CloseReason::Gone) | Ok(()) => frame(Opcode::Close, &[]),
+        let close = match serve_websocket(&mut stream, &self.live, self.max_silence) {
+            Err(CloseReason::Invalid(reason)) => refusal(&reason),
+            Err(CloseReason::Closed) | Ok(()) => frame(Opcode::Close, &[]),
         };
         let written = http::write_all(&mut stream, &close);
         http::linger(&mut stream);
@@ -248,7 +249,7 @@ impl Drop for PageSlot<'_> {
 fn answer(
     stream: &mut TcpStream,
     request: &Request,
-    status: Status,
+    status: StatusCode,
     kind: &str,
     text: &str,
 ) -> io::Result<()> {
@@ -272,15 +273,15 @@ fn answer_json(
 
 /// Reasons why a page's connection ends.
 enum CloseReason {
-    /// It closed, does not read what it is sent, or does not answer.
-    Gone,
+    /// The page closed, does not read, or does not answer pings.
+    Closed,
     /// The page sent an invalid message.
-    Wrong(String),
+    Invalid(String),
 }
 
 impl From<io::Error> for CloseReason {
     fn from(_: io::Error) -> Self {
-        Self::Gone
+        Self::Closed
     }
 }
 
@@ -289,23 +290,29 @@ impl From<io::Error> for CloseReason {
 #[serde(rename_all = "lowercase")]
 enum PageMessage {
     Controls(Controls),
-    Say(String),
+    #[serde(rename = "say")]
+    Chat(String),
     Steer(Pressed),
     /// Number of frames drawn since the last message.
-    Seen(u32),
+    #[serde(rename = "seen")]
+    FramesDrawn(u32),
 }
 
-/// Sends what is new, and takes what is said.
-fn talk(stream: &mut TcpStream, live: &Live, max_silence: Duration) -> Result<(), CloseReason> {
+/// Sends new values, and handles messages of the page.
+fn serve_websocket(
+    stream: &mut TcpStream,
+    live: &Live,
+    max_silence: Duration,
+) -> Result<(), CloseReason> {
     // A page that says more than is taken here waits for it in its own socket.
     let (sender, heard) = mpsc::sync_channel(4);
     let reader = Reader::new(BufReader::new(stream.try_clone()?), MAX_MESSAGE);
     thread::Builder::new().name("web page".into()).spawn(move || listen(reader, &sender))?;
     let (mut worlds, mut stats, mut xray) = (0, 0, 0);
-    let mut unseen = 0_u32;
+    let mut undrawn = 0_u32;
     let mut last_xray: Option<Instant> = None;
     let mut next = Instant::now();
-    // When the page said something, and when it was asked whether it is there.
+    // Times of the last message and of the last ping.
     let (mut last_heard, mut last_ping) = (next, next);
     loop {
         let now = Instant::now();
@@ -313,20 +320,20 @@ fn talk(stream: &mut TcpStream, live: &Live, max_silence: Duration) -> Result<()
             next = (next + TICK).max(now);
             // A browser answers pings by itself, also for a page that is not shown.
             if now - last_heard >= max_silence {
-                return Err(CloseReason::Gone);
+                return Err(CloseReason::Closed);
             }
             if now - last_heard.max(last_ping) >= max_silence / 4 {
                 last_ping = now;
                 http::write_all(stream, &frame(Opcode::Ping, &[]))?;
             }
-            // Sockets hold megabytes: a slow page would see what was seconds ago.
-            if unseen < MAX_UNSEEN {
+            // Sockets buffer megabytes: a slow page would show a state that is seconds old.
+            if undrawn < MAX_UNSEEN {
                 let newest = live.worlds();
                 if let Some(value) = newest.value
                     && newest.version != worlds
                 {
                     worlds = newest.version;
-                    unseen += 1;
+                    undrawn += 1;
                     http::write_all(stream, &frame(Opcode::Binary, &value))?;
                 }
                 let newest = live.stats();
@@ -352,22 +359,22 @@ fn talk(stream: &mut TcpStream, live: &Live, max_silence: Duration) -> Result<()
             last_heard = Instant::now();
         }
         match message {
-            Ok(Ok(Message::Text(text))) => match hear(&text)? {
+            Ok(Ok(Message::Text(text))) => match parse_message(&text)? {
                 PageMessage::Controls(controls) => live.set_controls(controls),
-                PageMessage::Say(text) => live.say(text),
+                PageMessage::Chat(text) => live.queue_chat(text),
                 PageMessage::Steer(pressed) => live.steer(pressed),
-                PageMessage::Seen(frames) => unseen = unseen.saturating_sub(frames),
+                PageMessage::FramesDrawn(frames) => undrawn = undrawn.saturating_sub(frames),
             },
             Ok(Ok(Message::Binary(_))) => {
-                return Err(CloseReason::Wrong("a page sends text, not bytes".into()));
+                return Err(CloseReason::Invalid("a page sends text, not bytes".into()));
             }
             Ok(Ok(Message::Ping(payload))) => {
                 http::write_all(stream, &frame(Opcode::Pong, &payload))?;
             }
             Ok(Ok(Message::Pong)) | Err(RecvTimeoutError::Timeout) => {}
             Ok(Ok(Message::Close)) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
-            Ok(Err(FrameError::Io(_))) => return Err(CloseReason::Gone),
-            Ok(Err(error)) => return Err(CloseReason::Wrong(error.to_string())),
+            Ok(Err(FrameError::Io(_))) => return Err(CloseReason::Closed),
+            Ok(Err(error)) => return Err(CloseReason::Invalid(error.to_string())),
         }
     }
 }
@@ -390,8 +397,8 @@ fn send_text(stream: &mut TcpStream, text: &str) -> io::Result<()> {
     http::write_all(stream, &frame(Opcode::Text, text.as_bytes()))
 }
 
-fn hear(text: &str) -> Result<PageMessage, CloseReason> {
-    serde_json::from_str(text).map_err(|error| CloseReason::Wrong(error.to_string()))
+fn parse_message(text: &str) -> Result<PageMessage, CloseReason> {
+    serde_json::from_str(text).map_err(|error| CloseReason::Invalid(error.to_string()))
 }
 
 /// Returns whether a host, with or without a port, is a loopback name or address.
@@ -455,7 +462,7 @@ const MAX_CONNECTIONS: usize = 64;
 /// Maximum number of open pages.
 const MAX_PAGES: usize = 8;
 
-/// How long a page may say nothing, though it is asked.
+/// Idle timeout of a page that does not answer pings.
 const SILENCE: Duration = Duration::from_secs(20);
 
 /// Frames that are on their way to a page.

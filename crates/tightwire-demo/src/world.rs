@@ -23,10 +23,10 @@ pub(crate) struct World {
 /// Motion of the players' cubes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Motion {
-    /// They tumble over the ground, pushed by their players: nobody can predict them without the
+    /// Cubes tumble over the ground, pushed by their players: they cannot be predicted without the
     /// physics.
     Tumble,
-    /// They glide upright, and without contact [as steered](steering::step).
+    /// Cubes glide upright, and without contact [as steered](steering::step).
     Glide,
 }
 

@@ -11,7 +11,7 @@ use crate::validate::{Field, Rule};
 /// Returns the trait bounds for the types of fields that depend on a type parameter.
 pub(crate) fn of_fields(item: &Item<Field>) -> Vec<syn::WherePredicate> {
     let parameters: Vec<_> = item.generics.type_params().map(|param| param.ident.clone()).collect();
-    let depends = |ty: &Type| mentions(ty.to_token_stream(), &parameters);
+    let depends = |ty: &Type| uses_parameter(ty.to_token_stream(), &parameters);
     let mut bounds = Vec::new();
     let mut add = |ty: &Type, bound: TokenStream| {
         if depends(ty) {
@@ -60,10 +60,10 @@ fn rule_bounds(rule: &Rule, add: &mut impl FnMut(&Type, TokenStream)) {
     }
 }
 
-fn mentions(tokens: TokenStream, names: &[syn::Ident]) -> bool {
+fn uses_parameter(tokens: TokenStream, names: &[syn::Ident]) -> bool {
     tokens.into_iter().any(|token| match token {
         proc_macro2::TokenTree::Ident(ident) => names.contains(&ident),
-        proc_macro2::TokenTree::Group(group) => mentions(group.stream(), names),
+        proc_macro2::TokenTree::Group(group) => uses_parameter(group.stream(), names),
         _ => false,
     })
 }

@@ -5,7 +5,7 @@ use quote::{ToTokens, format_ident, quote};
 use syn::ext::IdentExt;
 use syn::{BinOp, Expr, Lit, Pat, Token, UnOp};
 
-use crate::looks::is_dot;
+use crate::field_uses::is_dot;
 use crate::parse::{binding, member_name};
 use crate::syntax::{float_literal, unsigned_literal, unwrapped, whole_literal};
 

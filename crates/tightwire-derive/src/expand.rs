@@ -255,7 +255,7 @@ fn step(field: &Field, variant: usize, slot: &mut usize, place: Place) -> TokenS
     let mut code = match layout::width(rule) {
         Width::Fixed(_) => quote!(#begin #in_run),
         Width::Varies => quote!(#end #alone),
-        Width::Perhaps(_) => quote! {
+        Width::CompileTime(_) => quote! {
             if const { #slots[#here].is_some() } {
                 #begin
                 #in_run

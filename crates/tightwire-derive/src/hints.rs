@@ -6,7 +6,7 @@ use syn::Type;
 use syn::spanned::Spanned;
 
 use crate::layout::{dimensions, max_bits, none, some};
-use crate::parse::{Body, Errors, Given, Hints, Item, member_name, nearest};
+use crate::parse::{AttributeValue, Body, Errors, Hints, Item, member_name, nearest};
 use crate::syntax::{INTS, is, peeled};
 use crate::validate::{Field, Rule};
 
@@ -69,12 +69,12 @@ pub(crate) fn check(field: &Field, fields: &[Field], errors: &mut Errors) {
     if let (Some(_), Some(others)) = (owner, others) {
         errors.add(
             others.name,
-            "`owner` and `others` together leave nobody who gets the field: keep one",
+            "with both `owner` and `others`, no receiver gets the field: keep one",
         );
     }
     if let Some(of) = derivative_of {
         if let Some(wraps) = wraps {
-            errors.add(wraps.name, "a rate of change does not wrap: remove this");
+            errors.add(wraps.name, "a field with `derivative_of` cannot have `wraps`: remove this");
         }
         if let Err(message) = derivative(field, &numbers, of, fields) {
             errors.add(of.value.span(), message);
@@ -86,7 +86,7 @@ pub(crate) fn check(field: &Field, fields: &[Field], errors: &mut Errors) {
 fn derivative(
     field: &Field,
     numbers: &Option<Numbers>,
-    of: &Given<syn::Member>,
+    of: &AttributeValue<syn::Member>,
     fields: &[Field],
 ) -> Result<(), String> {
     let name = member_name(&of.value);
@@ -178,7 +178,8 @@ fn is_whole(ty: &Type) -> bool {
     is(ty, &["u8", "u16", "u32", "i8", "i16", "i32"])
 }
 
-/// A type of the language that is no number of a range: an error names it better than the compiler does.
+/// A type of the language that is no number of a range: an error names it better than the compiler
+/// does.
 fn is_plain(ty: &Type) -> bool {
     is(ty, &INTS) || is(ty, &["f32", "f64", "bool", "char", "String"])
 }

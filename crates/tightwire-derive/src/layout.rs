@@ -15,7 +15,7 @@ pub(crate) enum Width {
     /// A fixed width: an expression of type `Option<u32>` that is `Some`.
     Fixed(TokenStream),
     /// A width that only the compiler knows: an expression of type `Option<u32>`.
-    Perhaps(TokenStream),
+    CompileTime(TokenStream),
     Varies,
 }
 
@@ -23,7 +23,7 @@ impl Width {
     /// Returns the width as an expression of type `Option<u32>`.
     pub(crate) fn slot(&self) -> TokenStream {
         match self {
-            Self::Fixed(width) | Self::Perhaps(width) => width.clone(),
+            Self::Fixed(width) | Self::CompileTime(width) => width.clone(),
             Self::Varies => none(),
         }
     }
@@ -206,11 +206,11 @@ pub(crate) fn width(rule: &Rule) -> Width {
     let fixed = |bits: TokenStream| Width::Fixed(some(&bits));
     match rule {
         Rule::Whole(ty) => {
-            Width::Perhaps(quote!(<#ty as ::tightwire::__private::Wire>::FIXED_BITS))
+            Width::CompileTime(quote!(<#ty as ::tightwire::__private::Wire>::FIXED_BITS))
         }
         Rule::Floats { len } => {
             let float = some(&quote!(32));
-            Width::Perhaps(quote!(::tightwire::__private::array_bits(#float, #len)))
+            Width::CompileTime(quote!(::tightwire::__private::array_bits(#float, #len)))
         }
         Rule::Int { ty, min, max } => fixed(int_bits(ty, min, max)),
         Rule::Bits { ty, bits } => fixed(low_bits(ty, bits)),
@@ -222,13 +222,13 @@ pub(crate) fn width(rule: &Rule) -> Width {
             let range = float_range(rule);
             let dimensions = dimensions(ty);
             let element = some(&quote!(#range.width()));
-            Width::Perhaps(quote!(::tightwire::__private::array_bits(#element, #dimensions)))
+            Width::CompileTime(quote!(::tightwire::__private::array_bits(#element, #dimensions)))
         }
         Rule::SmallestThree { bits } => fixed(smallest_three_bits(bits)),
         Rule::Unit { bits } => fixed(unit_bits(bits)),
         Rule::Array { len, rule } => {
             let element = width(rule).slot();
-            Width::Perhaps(quote!(::tightwire::__private::array_bits(#element, #len)))
+            Width::CompileTime(quote!(::tightwire::__private::array_bits(#element, #len)))
         }
         Rule::Boxed { rule } => width(rule),
         Rule::Unbounded(_)

@@ -2,18 +2,18 @@
 //!
 //! The macro is a pipeline with a file for each step: `parse` parses the item and its attributes;
 //! `validate` decides the wire form of each field and refuses mistakes, with `numbers` for ranges
-//! and `looks` for the fields that a condition uses; `expand` generates the implementation, with
-//! `condition` for the expression of `when`, `layout` for constants, `bounds` for type parameters
-//! and `describe` for the schema. `syntax` recognises types and numbers by their source. `message`
-//! is the other macro, which is small.
+//! and `field_uses` for the fields that a condition uses; `expand` generates the implementation,
+//! with `condition` for the expression of `when`, `layout` for constants, `bounds` for type
+//! parameters and `describe` for the schema. `syntax` recognises types and numbers by their source.
+//! `message` is the other macro, which is small.
 
 mod bounds;
 mod condition;
 mod describe;
 mod expand;
+mod field_uses;
 mod hints;
 mod layout;
-mod looks;
 mod message;
 mod numbers;
 mod parse;

@@ -67,7 +67,7 @@ fn attributes(input: &DeriveInput) -> Result<Attributes> {
 
 fn once<T>(place: &mut Option<T>, meta: &syn::meta::ParseNestedMeta<'_>, value: T) -> Result<()> {
     if place.replace(value).is_some() {
-        return Err(meta.error("given twice"));
+        return Err(meta.error("duplicate attribute: remove one"));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use quote::{ToTokens, quote};
 use syn::spanned::Spanned;
 use syn::{Expr, RangeLimits, Type};
 
-use crate::parse::{Attributes, Given};
+use crate::parse::{AttributeValue, Attributes};
 use crate::syntax::{INTS, float_literal, is, peeled, shown, unwrapped, whole_literal};
 use crate::validate::Rule;
 
@@ -59,7 +59,7 @@ pub(crate) fn compressed_rule(ty: Type, attributes: &mut Attributes) -> syn::Res
 }
 
 /// Returns the bounds of `a..=b`.
-pub(crate) fn range_bounds(range: &Given<Expr>, ty: &Type) -> syn::Result<(Expr, Expr)> {
+pub(crate) fn range_bounds(range: &AttributeValue<Expr>, ty: &Type) -> syn::Result<(Expr, Expr)> {
     let error = |message: String| Err(syn::Error::new_spanned(&range.value, message));
     let Expr::Range(bounds) = unwrapped(&range.value) else {
         return error("write both bounds, as in `range = 0..=100`".into());
@@ -122,7 +122,7 @@ fn limits(ty: &Type) -> Option<(i128, i128)> {
 }
 
 pub(crate) fn in_literal_range(
-    given: &Given<Expr>,
+    given: &AttributeValue<Expr>,
     name: &str,
     min: i128,
     max: i128,

@@ -6,7 +6,7 @@ use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Expr, Generics, LitStr, Member, Path, Type};
 
-use crate::looks;
+use crate::field_uses;
 use crate::syntax::name_error;
 
 /// The item of the derive; `F` is a field before or after validation.
@@ -38,37 +38,37 @@ pub(crate) struct RawField {
 /// Attributes of one field, each with the span of its name for errors.
 #[derive(Default)]
 pub(crate) struct Attributes {
-    pub(crate) range: Option<Given<Expr>>,
-    pub(crate) bits: Option<Given<Expr>>,
-    pub(crate) varint: Option<Given<()>>,
-    pub(crate) min: Option<Given<Expr>>,
-    pub(crate) max: Option<Given<Expr>>,
-    pub(crate) resolution: Option<Given<Expr>>,
-    pub(crate) smallest_three: Option<Given<Expr>>,
-    pub(crate) unit: Option<Given<Expr>>,
-    pub(crate) max_len: Option<Given<Expr>>,
-    pub(crate) pod: Option<Given<()>>,
-    pub(crate) when: Option<Given<Expr>>,
-    pub(crate) check: Option<Given<LitStr>>,
-    pub(crate) skip: Option<Given<()>>,
-    pub(crate) default: Option<Given<Expr>>,
+    pub(crate) range: Option<AttributeValue<Expr>>,
+    pub(crate) bits: Option<AttributeValue<Expr>>,
+    pub(crate) varint: Option<AttributeValue<()>>,
+    pub(crate) min: Option<AttributeValue<Expr>>,
+    pub(crate) max: Option<AttributeValue<Expr>>,
+    pub(crate) resolution: Option<AttributeValue<Expr>>,
+    pub(crate) smallest_three: Option<AttributeValue<Expr>>,
+    pub(crate) unit: Option<AttributeValue<Expr>>,
+    pub(crate) max_len: Option<AttributeValue<Expr>>,
+    pub(crate) pod: Option<AttributeValue<()>>,
+    pub(crate) when: Option<AttributeValue<Expr>>,
+    pub(crate) check: Option<AttributeValue<LitStr>>,
+    pub(crate) skip: Option<AttributeValue<()>>,
+    pub(crate) default: Option<AttributeValue<Expr>>,
     pub(crate) hints: Hints,
 }
 
 /// Hints for snapshots.
 #[derive(Default)]
 pub(crate) struct Hints {
-    pub(crate) derivative_of: Option<Given<Member>>,
-    pub(crate) wraps: Option<Given<()>>,
-    pub(crate) spatial: Option<Given<()>>,
-    pub(crate) reference: Option<Given<()>>,
-    pub(crate) rotation: Option<Given<()>>,
-    pub(crate) owner: Option<Given<()>>,
-    pub(crate) others: Option<Given<()>>,
+    pub(crate) derivative_of: Option<AttributeValue<Member>>,
+    pub(crate) wraps: Option<AttributeValue<()>>,
+    pub(crate) spatial: Option<AttributeValue<()>>,
+    pub(crate) reference: Option<AttributeValue<()>>,
+    pub(crate) rotation: Option<AttributeValue<()>>,
+    pub(crate) owner: Option<AttributeValue<()>>,
+    pub(crate) others: Option<AttributeValue<()>>,
 }
 
 /// Value of an attribute, and the span of its name.
-pub(crate) struct Given<T> {
+pub(crate) struct AttributeValue<T> {
     pub(crate) name: Span,
     pub(crate) value: T,
 }
@@ -207,14 +207,14 @@ impl Attributes {
 }
 
 fn set<T>(
-    slot: &mut Option<Given<T>>,
+    slot: &mut Option<AttributeValue<T>>,
     meta: &syn::meta::ParseNestedMeta<'_>,
     parse: impl FnOnce(&syn::meta::ParseNestedMeta<'_>) -> syn::Result<T>,
 ) -> syn::Result<()> {
     if slot.is_some() {
-        return Err(meta.error("given twice: keep one"));
+        return Err(meta.error("duplicate attribute: remove one"));
     }
-    *slot = Some(Given { name: meta.path.span(), value: parse(meta)? });
+    *slot = Some(AttributeValue { name: meta.path.span(), value: parse(meta)? });
     Ok(())
 }
 
@@ -231,7 +231,7 @@ fn expression(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<Expr> {
 /// Parses a number that both sides know before there is a value.
 fn number(meta: &syn::meta::ParseNestedMeta<'_>) -> syn::Result<Expr> {
     let number = expression(meta)?;
-    match looks::first(&number) {
+    match field_uses::first(&number) {
         Some(place) => {
             let message = "this must be known at compile time: write a number or a constant";
             Err(syn::Error::new(place, message))

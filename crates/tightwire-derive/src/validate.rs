@@ -4,8 +4,8 @@ use proc_macro2::{Ident, TokenStream};
 use syn::{Expr, LitStr, Member, Type};
 
 use crate::condition;
+use crate::field_uses::{self, ConditionField};
 use crate::hints;
-use crate::looks::{self, Known};
 use crate::numbers::{compressed_rule, in_literal_range, range_bounds};
 use crate::parse::{Attributes, Body, Errors, Hints, Item, RawField, Variant, member_name};
 use crate::syntax::{capacity, generic, is, peeled, shown};
@@ -122,8 +122,8 @@ pub(crate) fn item(item: Item<RawField>) -> syn::Result<Item<Field>> {
             Body::Enum(variants.into_iter().map(variant).collect())
         }
     };
-    // The compiler finds it too late where there are parameters, and is not asked where there are other
-    // mistakes.
+    // The compiler finds it too late where there are parameters, and is not asked where there are
+    // other mistakes.
     if !item.generics.params.is_empty() || errors.has_any() {
         let fields: Vec<&Field> = match &body {
             Body::Struct(fields) => fields.iter().collect(),
@@ -143,13 +143,13 @@ const NO_BOUND: &str =
     "a `String` needs a bound: write `#[wire(max_len = 31)]` with the most bytes it can have";
 
 fn fields(raw: Vec<RawField>, is_struct: bool, errors: &mut Errors) -> Vec<Field> {
-    let known: Vec<_> = raw.iter().map(known).collect();
+    let condition_fields: Vec<_> = raw.iter().map(condition_field).collect();
     let count = raw.len();
     let mut valid = Vec::new();
     for (place, field) in raw.into_iter().enumerate() {
         let when = field.attributes.when.as_ref();
         if let Some(when) = when {
-            errors.note(looks::check(&when.value, &known, place));
+            errors.note(field_uses::check(&when.value, &condition_fields, place));
             if condition::is_too_long(&when.value) {
                 let message = "a condition that is not made of comparisons has at most 4096 bytes: \
                                move it into a function";
@@ -174,9 +174,9 @@ fn fields(raw: Vec<RawField>, is_struct: bool, errors: &mut Errors) -> Vec<Field
 }
 
 /// Returns the properties of a field that matter to conditions.
-fn known(field: &RawField) -> Known {
+fn condition_field(field: &RawField) -> ConditionField {
     let Attributes { skip, resolution, smallest_three, unit, when, .. } = &field.attributes;
-    Known {
+    ConditionField {
         name: member_name(&field.member),
         is_skipped: skip.is_some(),
         is_rounded: resolution.is_some() || smallest_three.is_some() || unit.is_some(),

@@ -1,7 +1,7 @@
-//! Every message of the macro: where it points, what it says, and that it comes alone.
+//! Every error of the macro: its span, its text, and that there is no other.
 //!
-//! After a message was changed on purpose, `TRYBUILD=overwrite cargo test -p tightwire-derive`
-//! writes it down anew.
+//! After a text was changed on purpose, `TRYBUILD=overwrite cargo test -p tightwire-derive`
+//! updates the expected texts.
 
 #[test]
 fn a_mistake_has_one_message_that_says_what_to_write() {

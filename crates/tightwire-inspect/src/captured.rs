@@ -21,10 +21,10 @@ use tightwire_net::transport::{Connection, Event, NotSentError, Path, ReconnectE
 /// bytes. [`Messenger::capture_schema`](tightwire_net::message::Messenger::capture_schema)
 /// describes the records; create the `CaptureWriter` with the
 /// [identity](tightwire_net::session::ServerBuilder::capture_identity) that contains this schema.
-/// The session's internal messages are not recorded. A message of more than
+/// The session's control messages are not recorded. A message of more than
 /// [65,000 bytes](tightwire_net::message::RawMessage::MAX_RECORDED) is
 /// [cut](tightwire_net::message::RawMessage::CUT): its record has its beginning and its length.
-/// After a malformed message, the rest of the batch is [left out](Self::left_out).
+/// After a malformed message, the rest of the batch is [not recorded](Self::not_recorded).
 ///
 /// * **Time** of a record is the session's start plus the time of the last
 ///   [`handle_input`](Transport::handle_input).
@@ -103,7 +103,7 @@ struct CaptureLog<W> {
     record: Vec<u8>,
     recorded: u64,
     cut: u64,
-    left_out: u64,
+    not_recorded: u64,
 }
 
 impl<T: Transport, W: Write> Captured<T, W> {
@@ -128,42 +128,18 @@ impl<T: Transport, W: Write> Captured<T, W> {
             record: Vec::new(),
             recorded: 0,
             cut: 0,
-            left_out: 0,
+            not_recorded: 0,
         };
         Self { transport, log }
     }
 
     /// Returns the write error that ended the capture; `None` while the capture goes on.
-    ///
-    /// ```
-    /// # use tightwire::inspect::CaptureWriter;
-    /// # use tightwire::packet::Identity;
-    /// # use tightwire::inspect::Captured;
-    /// # use tightwire::transport::InProcess;
-    /// # let (_, end) = InProcess::pair();
-    /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
-    /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
-    /// assert!(captured.error().is_none());
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn error(&self) -> Option<&io::Error> {
         self.log.error.as_ref()
     }
 
     /// Returns the number of messages in the file, including those that are [cut](Self::cut).
-    ///
-    /// ```
-    /// # use tightwire::inspect::CaptureWriter;
-    /// # use tightwire::packet::Identity;
-    /// # use tightwire::inspect::Captured;
-    /// # use tightwire::transport::InProcess;
-    /// # let (_, end) = InProcess::pair();
-    /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
-    /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
-    /// assert_eq!(captured.recorded(), 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn recorded(&self) -> u64 {
         self.log.recorded
@@ -172,18 +148,6 @@ impl<T: Transport, W: Write> Captured<T, W> {
     /// Returns the number of messages of which the file has only the beginning and the length,
     /// since they have more than
     /// [65,000 bytes](tightwire_net::message::RawMessage::MAX_RECORDED).
-    ///
-    /// ```
-    /// # use tightwire::inspect::CaptureWriter;
-    /// # use tightwire::packet::Identity;
-    /// # use tightwire::inspect::Captured;
-    /// # use tightwire::transport::InProcess;
-    /// # let (_, end) = InProcess::pair();
-    /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
-    /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
-    /// assert_eq!(captured.cut(), 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn cut(&self) -> u64 {
         self.log.cut
@@ -192,53 +156,17 @@ impl<T: Transport, W: Write> Captured<T, W> {
     /// Returns the number of received or sent messages that are not in the file, because the file
     /// [could not be written](Self::error) or their batch is malformed. The malformed rest of a
     /// batch counts as one message.
-    ///
-    /// ```
-    /// # use tightwire::inspect::CaptureWriter;
-    /// # use tightwire::packet::Identity;
-    /// # use tightwire::inspect::Captured;
-    /// # use tightwire::transport::InProcess;
-    /// # let (_, end) = InProcess::pair();
-    /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
-    /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
-    /// assert_eq!(captured.left_out(), 0);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
-    pub fn left_out(&self) -> u64 {
-        self.log.left_out
+    pub fn not_recorded(&self) -> u64 {
+        self.log.not_recorded
     }
 
-    /// Calls `look` with the writer.
-    ///
-    /// ```
-    /// # use tightwire::inspect::CaptureWriter;
-    /// # use tightwire::packet::Identity;
-    /// # use tightwire::inspect::Captured;
-    /// # use tightwire::transport::InProcess;
-    /// # let (_, end) = InProcess::pair();
-    /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
-    /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
-    /// assert_eq!(captured.file(Vec::len), 92);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn file<A>(&self, look: impl FnOnce(&W) -> A) -> A {
-        look(self.log.recorder.get_ref())
+    /// Calls `read` with the writer, and returns its result.
+    pub fn file<A>(&self, read: impl FnOnce(&W) -> A) -> A {
+        read(self.log.recorder.get_ref())
     }
 
     /// Returns the wrapped transport.
-    ///
-    /// ```
-    /// # use tightwire::inspect::CaptureWriter;
-    /// # use tightwire::packet::Identity;
-    /// # use tightwire::inspect::Captured;
-    /// # use tightwire::transport::InProcess;
-    /// # let (_, end) = InProcess::pair();
-    /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
-    /// let captured = Captured::new(end, recorder, "10.0.0.1:7777".parse()?, Default::default());
-    /// let end: &InProcess = captured.inner();
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
     #[must_use]
     pub fn inner(&self) -> &T {
         &self.transport
@@ -253,12 +181,12 @@ impl<T: Transport, W: Write> Captured<T, W> {
 
 impl<W: Write> CaptureLog<W> {
     fn write(&mut self, direction: Direction, with: Connection, delivery: Delivery, batch: &[u8]) {
-        let peer = self.addresses.get(&with.0).copied().unwrap_or_else(|| made_up(with));
+        let peer = self.addresses.get(&with.0).copied().unwrap_or_else(|| synthetic_address(with));
         let time = self.unix_start.saturating_add(self.now);
         if let Some((number, body)) = frame_in(batch, delivery) {
             match write_frame_record(number, body, &mut self.record) {
                 true => self.record(time, direction, peer, true),
-                false => self.left_out += 1,
+                false => self.not_recorded += 1,
             }
             return;
         }
@@ -270,7 +198,7 @@ impl<W: Write> CaptureLog<W> {
             };
             match is_whole {
                 Some(is_whole) => self.record(time, direction, peer, is_whole),
-                None => self.left_out += 1,
+                None => self.not_recorded += 1,
             }
         }
     }
@@ -286,7 +214,7 @@ impl<W: Write> CaptureLog<W> {
                 self.recorded += 1;
                 self.cut += u64::from(!is_whole);
             }
-            false => self.left_out += 1,
+            false => self.not_recorded += 1,
         }
     }
 
@@ -297,8 +225,8 @@ impl<W: Write> CaptureLog<W> {
     }
 }
 
-/// Makes up an address for a connection that has none.
-fn made_up(connection: Connection) -> SocketAddr {
+/// Returns a synthetic address for a connection without one.
+fn synthetic_address(connection: Connection) -> SocketAddr {
     let number = connection.0;
     let ip = Ipv4Addr::new(10, 0, (number >> 8) as u8, number as u8);
     SocketAddr::from((ip, FIRST_PORT + ((number >> 16) & 0x3fff) as u16))
@@ -387,7 +315,7 @@ impl<T, W> fmt::Debug for Captured<T, W> {
         f.debug_struct("Captured")
             .field("recorded", &self.log.recorded)
             .field("cut", &self.log.cut)
-            .field("left_out", &self.log.left_out)
+            .field("not_recorded", &self.log.not_recorded)
             .finish_non_exhaustive()
     }
 }
@@ -398,7 +326,7 @@ mod tests {
 
     #[test]
     fn connections_without_an_address_get_one_each() {
-        let shown = |number| made_up(Connection(number)).to_string();
+        let shown = |number| synthetic_address(Connection(number)).to_string();
         assert_eq!(shown(0), "10.0.0.0:49152");
         assert_eq!(shown(0x1_0203), "10.0.2.3:49153");
         assert_eq!(shown(u64::MAX), "10.0.255.255:65535");

@@ -1,9 +1,8 @@
-//! Counts instructions to prove that in a block of bytes one check is left.
+//! Counts instructions to prove that a block of bytes has one bounds check.
 //!
-//! A block is compared with stores and loads at offsets that were written down by hand, after the one
-//! check that these need: eight fields, then sixteen. Where the second eight cost no more in a block
-//! than they do by hand, nothing is left of an operation but its load and its store. One by one, each
-//! has a check of its own.
+//! A block of eight fields, and of sixteen, is compared with loads and stores that were written by
+//! hand after one check. If the second eight fields cost no more in a block than by hand, each of
+//! its operations is a load or a store without a check. A third variant has a check per operation.
 //!
 //! `./ci.sh instructions` installs valgrind and runs it.
 #![allow(missing_docs)]
@@ -41,7 +40,8 @@ fn main() -> ExitCode {
     callgrind::run("blocks", work, compare)
 }
 
-/// Every job in every way; false if a field costs more in a block than by hand.
+/// Compares every job in every variant; returns false if a field costs more in a block than by
+/// hand.
 fn compare() -> Result<bool, Box<dyn Error>> {
     let mut same = true;
     println!("instructions per block   {:>10}  {:>10}  {:>10}", WAYS[0], WAYS[1], WAYS[2]);
@@ -65,7 +65,8 @@ fn counted(job: &str) -> Result<[f64; 3], Box<dyn Error>> {
     Ok(counts)
 }
 
-/// What is counted. The functions are called through pointers that the compiler knows nothing of.
+/// Runs the counted work. The functions are called through pointers that the compiler cannot see
+/// through.
 fn work(job: &str, way: &str, rounds: &str) -> Result<bool, Box<dyn Error>> {
     let rounds = rounds.parse()?;
     match (job, way) {
@@ -81,7 +82,7 @@ fn work(job: &str, way: &str, rounds: &str) -> Result<bool, Box<dyn Error>> {
         ("read sixteen", "by hand") => run(rounds, read_twice_by_hand),
         ("read sixteen", "block") => run(rounds, read_two_in_block),
         ("read sixteen", "one by one") => run(rounds, read_twice_singly),
-        _ => Err(format!("`{job}` and `{way}` are no work").into()),
+        _ => Err(format!("unknown job `{job}` or variant `{way}`").into()),
     }
 }
 
@@ -101,7 +102,7 @@ fn run(rounds: u64, work: Work) -> Result<bool, Box<dyn Error>> {
     Ok(true)
 }
 
-/// What is refused where there is no room; the ways are to differ in nothing else.
+/// Error without room; the variants differ in nothing else.
 const FULL: ByteError = ByteError::Stale;
 
 #[inline(always)]

@@ -1,19 +1,18 @@
 //! Proves by counting instructions that diagnostics cost nothing until something is refused.
 //!
-//! Each contestant takes the same packets through `valgrind --tool=callgrind`, once a thousand times
-//! and once two thousand times: the difference is what a thousand cost, without the start of the
-//! process. Three ways are compared:
+//! Each variant processes the same packets under `valgrind --tool=callgrind`, a thousand times and
+//! two thousand times: the difference is the cost of a thousand, without the start of the process.
+//! Three variants are compared:
 //!
 //! * `nameless`: `decode` and `encode` of a type that names none of its fields,
 //! * `named`: the same of a type that names them all,
 //! * `explained`: `decode_explained` and `encode_explained` of the type with names.
 //!
-//! The bytes and the values are the same, so whatever the other two cost beyond the first is paid
-//! for diagnostics. The functions are called through pointers that the compiler knows nothing of, so
-//! that each is compiled by itself and not into the loop around it. Names must cost nothing at all.
-//! Remembering the packet or the value for an explanation costs a few instructions, and the compiler
-//! may place others differently around them: [`TOLERANCE`] says how many. A path or a trace that
-//! found its way into the hot path would cost more than that.
+//! The bytes and the values are the same, so the extra cost of the other two is that of
+//! diagnostics. The functions are called through pointers that the compiler cannot see through, so
+//! that each is compiled by itself and not inlined into the loop. Names must cost nothing. Keeping
+//! the packet or the value for an explanation costs a few instructions, with some noise:
+//! [`TOLERANCE`] is the limit. A path or a trace in the hot path would exceed it.
 //!
 //! `./ci.sh instructions` installs valgrind and runs it.
 #![allow(missing_docs)]
@@ -31,20 +30,21 @@ use tightwire::{
     FloatRange, Stream, Target, Wire, at, decode, decode_explained, encode, encode_explained,
 };
 
-/// How much more `explained` may cost, as a part of the whole.
+/// Largest relative extra cost of `explained`.
 const TOLERANCE: f64 = 0.08;
 
 const POSITION: FloatRange = FloatRange::new(-256.0, 256.0, 0.001);
 
 const WAYS: [&str; 3] = ["nameless", "named", "explained"];
 
-/// Each way has types of its own: a function that two of them shared would be inlined into neither.
+/// Each variant has types of its own: a function that two variants shared would be inlined into
+/// neither.
 const NAMELESS: usize = 0;
 const NAMED: usize = 1;
 const EXPLAINED: usize = 2;
 
 /// An input without a pointer in it, a player with a name and an inventory, and a body whose type
-/// is derived and has names in every way.
+/// is derived and has names in every variant.
 const JOBS: [&str; 6] = [
     "decode input",
     "decode player",
@@ -94,7 +94,7 @@ macro_rules! field {
     };
 }
 
-/// The stream, told the name of what comes next if names are given.
+/// Returns the stream, with the name of the next field if names are given.
 fn next<'s, S: Stream, const WAY: usize>(stream: &'s mut S, name: &str) -> &'s mut S {
     if WAY == NAMELESS { stream } else { stream.named(name) }
 }
@@ -146,7 +146,7 @@ fn main() -> ExitCode {
     callgrind::run("instructions", work, compare)
 }
 
-/// Every job in every way; false if one costs more than it may.
+/// Compares every job in every variant; returns false if one exceeds its limit.
 fn compare() -> Result<bool, Box<dyn Error>> {
     let mut same = true;
     println!("instructions per packet  {:>10}  {:>10}  {:>10}", WAYS[0], WAYS[1], WAYS[2]);
@@ -162,7 +162,7 @@ fn compare() -> Result<bool, Box<dyn Error>> {
     Ok(same)
 }
 
-/// What is counted: the packet and what comes of it are hidden from the optimiser.
+/// Runs the counted work: the packet and the result are hidden from the optimiser.
 fn work(job: &str, way: &str, rounds: &str) -> Result<bool, Box<dyn Error>> {
     let rounds = rounds.parse()?;
     match (job, way) {
@@ -186,7 +186,7 @@ fn work(job: &str, way: &str, rounds: &str) -> Result<bool, Box<dyn Error>> {
         ("encode derived", "nameless") => write(rounds, &body::<NAMELESS>(), encode),
         ("encode derived", "named") => write(rounds, &body::<NAMED>(), encode),
         ("encode derived", "explained") => write(rounds, &body::<EXPLAINED>(), encode_explained),
-        _ => Err(format!("`{job}` and `{way}` are no work").into()),
+        _ => Err(format!("unknown job `{job}` or variant `{way}`").into()),
     }
 }
 
@@ -200,7 +200,7 @@ fn read<T: Wire, E: Error + 'static>(
     let packet = encode(value, &mut buffer)?;
     for _ in 0..rounds {
         let read = black_box(decode)(black_box(packet));
-        // A refusal would make the numbers those of something else.
+        // A refused packet would be counted as an accepted one.
         black_box(&read);
         if read.is_err() {
             return Ok(false);

@@ -1,5 +1,5 @@
-//! What a release build does with misuse. The tests of `tightwire` run with debug assertions; here the
-//! same ones run without.
+//! Misuse in release builds. The tests of `tightwire` run with debug assertions; the same tests run
+//! here without.
 #![cfg(not(debug_assertions))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 

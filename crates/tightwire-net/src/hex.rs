@@ -11,13 +11,13 @@ use core::fmt;
 /// use tightwire::quic::Fingerprint;
 ///
 /// let refused = "12 34".parse::<Fingerprint>().err();
-/// let said = refused.map(|refused| refused.to_string());
-/// assert_eq!(said.as_deref(), Some("character 3 is not a hexadecimal digit: a fingerprint is 64 of them"));
+/// let text = refused.map(|refused| refused.to_string());
+/// assert_eq!(text.as_deref(), Some("character 3 is not a hexadecimal digit: a fingerprint is 64 of them"));
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HexError {
     /// Name of the expected value, as "a fingerprint".
-    what: &'static str,
+    value_name: &'static str,
     kind: Kind,
 }
 
@@ -62,32 +62,39 @@ impl fmt::Display for Hex<'_> {
 }
 
 /// Decodes a text of exactly `2 * N` digits, of either case.
-pub(crate) fn exactly<const N: usize>(text: &str, what: &'static str) -> Result<[u8; N], HexError> {
+pub(crate) fn exactly<const N: usize>(
+    text: &str,
+    value_name: &'static str,
+) -> Result<[u8; N], HexError> {
     let mut bytes = [0; N];
     let expected = Expected::Exactly(2 * N);
-    let length = decode(text, &mut bytes, what, expected)?;
-    if length == N { Ok(bytes) } else { Err(wrong_length(text, what, expected)) }
+    let length = decode(text, &mut bytes, value_name, expected)?;
+    if length == N { Ok(bytes) } else { Err(wrong_length(text, value_name, expected)) }
 }
 
 /// Decodes a text of at most `bytes.len()` bytes, and returns their number.
-pub(crate) fn at_most(text: &str, bytes: &mut [u8], what: &'static str) -> Result<usize, HexError> {
+pub(crate) fn at_most(
+    text: &str,
+    bytes: &mut [u8],
+    value_name: &'static str,
+) -> Result<usize, HexError> {
     let expected = Expected::AtMost(2 * bytes.len());
-    decode(text, bytes, what, expected)
+    decode(text, bytes, value_name, expected)
 }
 
 fn decode(
     text: &str,
     bytes: &mut [u8],
-    what: &'static str,
+    value_name: &'static str,
     expected: Expected,
 ) -> Result<usize, HexError> {
     if let Some(position) = text.chars().position(|digit| !digit.is_ascii_hexdigit()) {
         let kind = Kind::Digit { position: position + 1, expected };
-        return Err(HexError { what, kind });
+        return Err(HexError { value_name, kind });
     }
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
     if !rest.is_empty() || pairs.len() > bytes.len() {
-        return Err(wrong_length(text, what, expected));
+        return Err(wrong_length(text, value_name, expected));
     }
     for ([high, low], byte) in pairs.iter().zip(bytes) {
         *byte = value(*high) << 4 | value(*low);
@@ -103,19 +110,22 @@ fn value(digit: u8) -> u8 {
     }
 }
 
-fn wrong_length(text: &str, what: &'static str, expected: Expected) -> HexError {
-    HexError { what, kind: Kind::Length { digits: text.len(), expected } }
+fn wrong_length(text: &str, value_name: &'static str, expected: Expected) -> HexError {
+    HexError { value_name, kind: Kind::Length { digits: text.len(), expected } }
 }
 
 impl fmt::Display for HexError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { what, kind } = self;
+        let Self { value_name, kind } = self;
         match kind {
             Kind::Digit { position, expected } => {
-                write!(f, "character {position} is not a hexadecimal digit: a {what} is {expected}")
+                write!(
+                    f,
+                    "character {position} is not a hexadecimal digit: a {value_name} is {expected}"
+                )
             }
             Kind::Length { digits, expected } => {
-                write!(f, "{digits} hexadecimal digits: a {what} is {expected}")
+                write!(f, "{digits} hexadecimal digits: a {value_name} is {expected}")
             }
         }
     }
@@ -146,13 +156,13 @@ mod tests {
 
     #[test]
     fn invalid_text_is_refused_with_its_fault() {
-        let said = |text| exactly::<2>(text, "test").map_err(|refused| refused.to_string());
-        assert_eq!(said("12"), Err("2 hexadecimal digits: a test is 4 of them".into()));
-        assert_eq!(said("123"), Err("3 hexadecimal digits: a test is 4 of them".into()));
-        assert_eq!(said("123456"), Err("6 hexadecimal digits: a test is 4 of them".into()));
+        let text = |text| exactly::<2>(text, "test").map_err(|refused| refused.to_string());
+        assert_eq!(text("12"), Err("2 hexadecimal digits: a test is 4 of them".into()));
+        assert_eq!(text("123"), Err("3 hexadecimal digits: a test is 4 of them".into()));
+        assert_eq!(text("123456"), Err("6 hexadecimal digits: a test is 4 of them".into()));
         let digit = "character 2 is not a hexadecimal digit: a test is 4 of them";
         for bad in ["1g34", "1:34", "1é4", "1/34", "1@34", "1`34"] {
-            assert_eq!(said(bad), Err(digit.into()), "{bad}");
+            assert_eq!(text(bad), Err(digit.into()), "{bad}");
         }
     }
 }

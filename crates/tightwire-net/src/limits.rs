@@ -1,8 +1,8 @@
-//! Limits that are too small, for what they limit or for other limits.
+//! Limits that are too small, alone or beside other limits.
 
 use core::fmt;
 
-/// A limit that is too small, with the least that it has to be, and the limit that needs it.
+/// A limit that is too small, with its minimum, and the limit that the minimum follows from.
 ///
 /// ```
 /// use tightwire::{Message, Wire};
@@ -18,40 +18,37 @@ use core::fmt;
 /// let client = Client::<(), _>::builder(config).send_only::<Jump>().build(InProcess::pair().0);
 /// assert_eq!(
 ///     client.unwrap_err().to_string(),
-///     "`peer_messages` is 512, but must be at least twice batch_messages, which is 2000"
+///     "`peer_messages` is 512, but must be at least 2000 (twice `batch_messages`)"
 /// );
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct LimitError {
-    /// The name of the limit that is too small.
+    /// Name of the limit that is too small.
     pub limit: &'static str,
-    /// Its value.
+    /// Value of the limit.
     pub value: usize,
-    /// The name of the limit that needs it to be larger; empty if it needs to be for itself.
-    pub other: &'static str,
-    /// The least that it has to be.
-    pub least: usize,
+    /// Rule that `min` follows from, with the name of the other limit; empty if there is none.
+    pub rule: &'static str,
+    /// Smallest valid value of the limit.
+    pub min: usize,
 }
 
-/// Refuses a limit that is below `least`, which the limit `other` needs.
+/// Refuses a limit that is below `min`, which follows from `rule`.
 pub(crate) fn at_least(
     limit: &'static str,
     value: usize,
-    other: &'static str,
-    least: usize,
+    rule: &'static str,
+    min: usize,
 ) -> Result<(), LimitError> {
-    if value < least { Err(LimitError { limit, value, other, least }) } else { Ok(()) }
+    if value < min { Err(LimitError { limit, value, rule, min }) } else { Ok(()) }
 }
 
 impl fmt::Display for LimitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { limit, value, other, least } = self;
-        write!(f, "`{limit}` is {value}, but must be at least ")?;
-        match other.is_empty() {
-            true => write!(f, "{least}"),
-            false => write!(f, "{other}, which is {least}"),
-        }
+        let Self { limit, value, rule, min } = self;
+        write!(f, "`{limit}` is {value}, but must be at least {min}")?;
+        if rule.is_empty() { Ok(()) } else { write!(f, " ({rule})") }
     }
 }
 
@@ -69,7 +66,7 @@ pub(crate) fn check_documented(source: &str, config: &impl fmt::Debug) {
         let (before, _) = source.split_once(&format!("    pub {field}:")).unwrap_or_default();
         let doc = before.rsplit_once("\n    pub ").map_or(before, |(_, doc)| doc);
         let (_, said) = doc.split_once("Default: ").unwrap_or_default();
-        // What is no number is told in words.
+        // Values that are not numbers are described in words.
         let is_number = value.starts_with(|first: char| first.is_ascii_digit());
         let is_fixed = is_number && !["unix_start", "seed"].contains(&field);
         let plain: String = said.chars().filter(|char| !", ".contains(*char)).collect();

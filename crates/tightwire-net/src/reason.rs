@@ -44,7 +44,7 @@ pub enum Reason {
     TooSlow,
     /// The other side violated the protocol, with the violation.
     Violation(#[wire(max_len = 240)] String),
-    /// The other side does not know this connection: it was restarted.
+    /// The server restarted, and does not know this connection.
     Forgotten,
     /// The network or the other side's transport failed, with the cause.
     Failed(#[wire(max_len = 240)] String),
@@ -129,7 +129,7 @@ impl Reason {
     /// Decodes a reason; [`Failed`](Self::Failed) if the bytes are malformed.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Self {
-        let unreadable = || Self::Failed("a reason that this side cannot read".into());
+        let unreadable = || Self::Failed("the reason of the other side is malformed".into());
         tightwire_core::stream::decode(bytes).unwrap_or_else(|_| unreadable())
     }
 }
@@ -143,7 +143,7 @@ fn cut(text: &str, most: usize) -> String {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (what, text) = match self {
-            Self::Left => ("left", None),
+            Self::Left => ("the client disconnected", None),
             Self::TimedOut => ("timed out: nothing was received from the other side", None),
             Self::Full => ("the server is full", None),
             Self::Busy => {
@@ -154,9 +154,9 @@ impl fmt::Display for Reason {
             Self::Mismatch(text) => ("protocol mismatch", Some(text)),
             Self::Token(fault) => return fault.fmt(f),
             Self::Certificate(text) => ("the server's certificate was refused", Some(text)),
-            Self::TooSlow => ("too slow: data is sent faster than it is received", None),
+            Self::TooSlow => ("disconnected: the backlog did not shrink in time", None),
             Self::Violation(text) => ("protocol violation", Some(text)),
-            Self::Forgotten => ("the other side restarted and does not know this connection", None),
+            Self::Forgotten => ("the server restarted and does not know this connection", None),
             Self::Failed(text) => ("the connection failed", Some(text)),
             Self::Replaced => ("replaced: the same client connected again", None),
         };

@@ -20,8 +20,8 @@ use crate::message::Delivery;
 ///   only goes forward.
 /// * [`poll_event`](Self::poll_event) returns events, until there are no more.
 /// * [`send`](Self::send), [`pause`](Self::pause), [`close`](Self::close), and for unauthenticated connections
-///   [`hold_unauthenticated`](Self::hold_unauthenticated) and [`welcome`](Self::welcome) are commands of the
-///   application. They take effect with [`handle_output`](Self::handle_output).
+/// [`hold_unauthenticated`](Self::hold_unauthenticated) and [`welcome`](Self::welcome) are commands
+/// of the application. They take effect with [`handle_output`](Self::handle_output).
 ///
 /// A frame is therefore: `handle_input`, `poll_event` until it is empty, `send`, `handle_output`.
 ///
@@ -99,7 +99,7 @@ pub trait Transport {
         Err(ReconnectError::Unsupported)
     }
 
-    /// How a connection is doing; nothing if there is no such connection.
+    /// Returns limits and measurements of a connection; `None` if it does not exist.
     fn path(&self, connection: Connection) -> Option<Path>;
 
     /// Returns the time at which [`handle_input`](Self::handle_input) has a due timer, unless input
@@ -183,7 +183,7 @@ pub struct Connection(pub u64);
 pub enum Event<'a> {
     /// A connection is established.
     Connected {
-        /// Its number.
+        /// Number of the connection.
         connection: Connection,
         /// Address of the other end; `None` if the transport has no addresses.
         address: Option<SocketAddr>,
@@ -199,7 +199,7 @@ pub enum Event<'a> {
     },
     /// A connection has ended, or this side could not connect.
     Disconnected {
-        /// Its number.
+        /// Number of the connection.
         connection: Connection,
         /// Reason of the end.
         reason: Reason,
@@ -227,21 +227,22 @@ pub struct Path {
     /// Share of the packets sent so far that were lost, as far as this side can tell: a packet that
     /// many others overtook may count as lost.
     pub loss: f64,
-    /// The bytes of reliable batches that wait: those that were not sent yet, and, if the transport
-    /// knows, those that have not arrived. Of a large batch that others pass on its way, as over
-    /// [`Quic`](crate::quic::Quic), a small part of what is left. More than 0 while
-    /// [`send`](Transport::send) refuses batches as [`NotSentError::Full`], other than before while
-    /// a large batch goes on, and 0 soon after all of them were handed out: [the
-    /// suite](crate::transport::conformance) and sessions rely on it.
+    /// Bytes of reliable batches that wait: those not yet sent, and, if the transport knows, those
+    /// not yet acked. Over [`Quic`](crate::quic::Quic), a large batch counts only a small part of
+    /// its rest, since other batches pass it.
+    ///
+    /// [The suite](crate::transport::conformance) and sessions rely on three properties: the
+    /// backlog is above 0 while [`send`](Transport::send) refuses batches as
+    /// [`NotSentError::Full`]; it changes while a large batch makes progress; it is 0 soon after
+    /// all batches were handed out.
     pub backlog: usize,
-    /// The bytes that may be in flight, which is what congestion control allows in a round trip;
-    /// nothing if nothing limits it, as within a process.
+    /// Congestion window: the bytes that may be in flight; `None` without a limit, as within a
+    /// process.
     pub window: Option<usize>,
-    /// The bytes of unreliable batches that can be sent now so that none that waits is dropped for
-    /// them. As much as waits less than may: a sender that finds little room is faster than the
-    /// network.
+    /// Room for unreliable batches, in bytes: sending more drops waiting ones. A sender that finds
+    /// little room is faster than the network.
     pub datagram_room: usize,
-    /// The unreliable batches that this side dropped since too much waited.
+    /// Number of unreliable batches that this side dropped, since its buffer was full.
     pub dropped: u64,
     /// Bytes sent to the network for this connection, including all headers of the transport.
     pub bytes_sent: u64,
@@ -273,7 +274,7 @@ pub enum NotSentError {
     },
 }
 
-/// Why a [`Transport`] does not connect again.
+/// Reason why a [`Transport`] cannot reconnect.
 ///
 /// ```
 /// use tightwire::transport::ReconnectError;
@@ -284,18 +285,18 @@ pub enum NotSentError {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ReconnectError {
-    /// The transport never does, as one that listens: make a new one.
+    /// The transport cannot reconnect: create a new one.
     Unsupported,
-    /// The last connection is not over yet, or nobody has polled its end.
+    /// The last connection has not ended, or its event was not polled.
     Connected,
     /// The token of a client has more bytes than can be sent.
     TokenTooLong {
-        /// Its bytes.
+        /// Length of the token, in bytes.
         size: usize,
-        /// The most.
+        /// Largest length, in bytes.
         limit: usize,
     },
-    /// It cannot, and why.
+    /// Reconnecting failed, with the reason.
     Failed(String),
 }
 
@@ -330,7 +331,7 @@ impl fmt::Display for NotSentError {
                 write!(f, "the batch has {size} bytes: at most {limit} are allowed")
             }
             Self::Full { backlog } => {
-                write!(f, "the connection is too slow: {backlog} bytes wait to be sent already")
+                write!(f, "the send buffer is full: {backlog} bytes wait")
             }
         }
     }

@@ -55,29 +55,12 @@ struct ClassDescription {
 
 impl Description {
     /// Returns the [fingerprint](Protocol::fingerprint) of the described protocol.
-    ///
-    /// ```
-    /// use tightwire::snapshot;
-    ///
-    /// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).build()?;
-    /// assert_eq!(protocol.description().fingerprint(), protocol.fingerprint());
-    /// # Ok::<(), tightwire::snapshot::ProtocolError>(())
-    /// ```
     #[must_use]
     pub fn fingerprint(&self) -> u64 {
         self.fingerprint
     }
 
     /// Returns the configuration of the described protocol.
-    ///
-    /// ```
-    /// use tightwire::snapshot;
-    ///
-    /// let config = snapshot::Config { history: 100, ..snapshot::Config::default() };
-    /// let protocol = snapshot::Protocol::builder(config).build()?;
-    /// assert_eq!(protocol.description().config(), config);
-    /// # Ok::<(), tightwire::snapshot::ProtocolError>(())
-    /// ```
     #[must_use]
     pub fn config(&self) -> Config {
         Config {
@@ -89,16 +72,6 @@ impl Description {
     }
 
     /// Iterates over the classes in their order: name and schema.
-    ///
-    /// ```
-    /// use tightwire::snapshot;
-    /// use tightwire::schema::Schema;
-    ///
-    /// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<u16>().build()?;
-    /// let description = protocol.description();
-    /// assert!(description.classes().eq([("u16", &Schema::of::<u16>())]));
-    /// # Ok::<(), tightwire::snapshot::ProtocolError>(())
-    /// ```
     pub fn classes(&self) -> impl ExactSizeIterator<Item = (&str, &Schema)> {
         self.classes.iter().map(|class| (&*class.name, &class.schema))
     }
@@ -176,14 +149,6 @@ impl Description {
 
 impl Protocol {
     /// Returns the protocol as data.
-    ///
-    /// ```
-    /// use tightwire::snapshot;
-    ///
-    /// let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<u16>().build()?;
-    /// assert_eq!(protocol.description().classes().len(), 1);
-    /// # Ok::<(), tightwire::snapshot::ProtocolError>(())
-    /// ```
     #[must_use]
     pub fn description(&self) -> Description {
         let Config { level, ticks_per_second, history, max_objects } = *self.config();

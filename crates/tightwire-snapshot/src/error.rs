@@ -241,7 +241,9 @@ impl fmt::Display for ReceiveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Late => f.write_str("late: a newer snapshot was already received"),
-            Self::UnknownBaseline => f.write_str("its baseline was not received, or has expired"),
+            Self::UnknownBaseline => {
+                f.write_str("the baseline of the snapshot was not received, or has expired")
+            }
             Self::OtherSender { here, sent } if here == sent => write!(
                 f,
                 "the sender restarted with the same epoch {sent}: call \

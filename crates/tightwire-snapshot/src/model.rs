@@ -1,4 +1,4 @@
-//! The model of a packet: what the coders learned up to it.
+//! The model of a packet: the probabilities that were learned up to it.
 
 use alloc::sync::Arc;
 use core::mem::replace;

@@ -146,7 +146,7 @@ impl Baseline for FakeBaseline {
 
 pub(super) const MAX_OBJECTS: usize = 40;
 
-/// ObjectUpdates random objects, some with a baseline; every kind of change occurs with every
+/// Updates of random objects, some with a baseline; every kind of change occurs with every
 /// baseline with which it can.
 pub(super) fn random_updates(
     dice: &mut Dice,

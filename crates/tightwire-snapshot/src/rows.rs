@@ -90,7 +90,7 @@ impl RowBuffer {
 pub struct ColumnGroup<'p> {
     /// Path of the field within the class, such as `turret.heading`.
     pub field: &'p str,
-    /// Its columns.
+    /// Columns of the group.
     pub columns: Range<usize>,
     /// The value changes continuously, and is interpolated: a quantised float, an angle, a
     /// rotation, or a position.

@@ -222,7 +222,7 @@ impl Weights<'_, '_> {
         }
         let factor = match interest {
             Some(interest) if relevancy.asks(slot) => {
-                // With all fields, whoever gets them.
+                // With all fields, for every receiver.
                 let cells = store.newest(slot).and_then(|state| state.cells).unwrap_or(row.cells);
                 interest(ObjectView::new(protocol, store.slot(slot).id, row.class, cells))?
             }

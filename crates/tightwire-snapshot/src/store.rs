@@ -172,7 +172,7 @@ impl Store {
         })
     }
 
-    /// How many objects changed in this tick.
+    /// Returns the number of objects that changed in this tick.
     pub(super) fn changed_in_tick(&self) -> usize {
         self.change_cursor().changes
     }

@@ -371,10 +371,10 @@
 //!
 //! # play
 //!
-//! A [`Game`](play::Game) declares its objects, its input and its messages, and steps its world in one
-//! function on both sides. Replication within each peer's budget, relevancy and ownership, clocks,
-//! inputs that survive loss, prediction and reconciliation, lag compensation, messages in step with
-//! the world and reconnection are taken care of: see the module [`play`], and the guide
+//! A [`Game`](play::Game) declares its objects, its input and its messages, and steps its world in
+//! one function on both sides. Replication within each peer's budget, relevancy and ownership,
+//! clocks, inputs that survive loss, prediction and reconciliation, lag compensation, messages in
+//! step with the world and reconnection are taken care of: see the module [`play`], and the guide
 //! [`make_a_game`](guide::make_a_game). A program that wants only messages, or only snapshots, uses
 //! those layers without it.
 //!
@@ -453,6 +453,14 @@
 //! # #[cfg(not(feature = "inspect"))]
 //! # fn main() {}
 //! ```
+//!
+//! # Names that other crates have too
+//!
+//! [`Message`] and [`Context`] are also names of Bevy and of other crates: import the module and
+//! write `message::Message`, or rename by `use tightwire::Message as NetMessage`; the derive is
+//! found by either name. There is no alias `Result`. [`Client`] and [`Server`] are those of
+//! sessions; a game has [`play::Client`] and [`play::Server`], which own a session: import one pair
+//! only.
 #![cfg_attr(not(feature = "std"), no_std)]
 // The tour covers all features.
 #![cfg_attr(

@@ -29,7 +29,7 @@ struct Whole {
     /// Identity at the beginning of the file.
     identity: Option<Identity>,
     records: Vec<Owned>,
-    passed_over: u64,
+    skipped: u64,
     end: Option<String>,
 }
 
@@ -60,13 +60,13 @@ pub(crate) fn check_capture(file: &[u8]) -> usize {
         }
     }
     let again = recorder.finish().unwrap();
-    let expected = Whole { identity: Some(identity), records: expected, passed_over: 0, end: None };
+    let expected = Whole { identity: Some(identity), records: expected, skipped: 0, end: None };
     assert_eq!(read(&again[..], again.len()), expected);
     whole.records.len()
 }
 
 fn read<R: Read>(reader: R, length: usize) -> Whole {
-    let mut whole = Whole { identity: None, records: Vec::new(), passed_over: 0, end: None };
+    let mut whole = Whole { identity: None, records: Vec::new(), skipped: 0, end: None };
     let mut capture = match Capture::new(reader) {
         Ok(capture) => capture,
         Err(error) => {
@@ -94,7 +94,7 @@ fn read<R: Read>(reader: R, length: usize) -> Whole {
         }
     }
     assert!(capture.next_record().is_none(), "the end is the end");
-    whole.passed_over = capture.passed_over();
+    whole.skipped = capture.skipped();
     if let Some(description) = capture.snapshots() {
         assert!(capture.snapshots_error().is_none());
         if let Ok(protocol) = snapshot::Protocol::from_description(description) {
@@ -102,7 +102,7 @@ fn read<R: Read>(reader: R, length: usize) -> Whole {
         }
     }
     // The smallest packet is 16 bytes in a pcap file, or 44 with a datagram.
-    assert!(44 * whole.records.len() + 16 * whole.passed_over as usize <= length);
+    assert!(44 * whole.records.len() + 16 * whole.skipped as usize <= length);
     whole
 }
 

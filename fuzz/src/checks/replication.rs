@@ -17,7 +17,7 @@ thread_local! {
     static FIXED: Fixed = Fixed::new();
 }
 
-/// Checks what comes between a sender and a receiver.
+/// Checks the packets between a sender and a receiver.
 ///
 /// The first byte chooses the level and whether the sender has another receiver, which is honest.
 /// Then each action begins with a byte: its three lowest bits are the kind, as [`Session::act`] has
@@ -174,9 +174,9 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Takes an action off the data: 0 is a tick whose snapshot arrives, 1 one whose snapshot is lost, 2
-    /// one whose snapshot is changed on its way, 3 an earlier snapshot, 4 a made-up one, 5 an ack, 6 a
-    /// made-up ack, 7 a new beginning.
+    /// Takes an action off the data: 0 is a tick whose snapshot arrives, 1 one whose snapshot is
+    /// lost, 2 one whose snapshot is changed on its way, 3 an earlier snapshot, 4 a made-up one, 5
+    /// an ack, 6 a made-up ack, 7 a new beginning.
     fn act(&mut self, data: &mut &[u8]) -> Option<()> {
         let control = byte(data)?;
         let choice = control >> 3;
@@ -224,7 +224,8 @@ impl<'a> Session<'a> {
         Some(())
     }
 
-    /// The application makes a new sender, a new view of the sender, or lets the receiver begin anew.
+    /// The application makes a new sender, a new view of the sender, or lets the receiver begin
+    /// anew.
     fn begin_anew(&mut self, choice: u8) {
         if choice & 1 != 0 {
             self.receiver.resync();
@@ -309,8 +310,8 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The receiver gets any bytes; and again with the check that they should have, since a hostile sender
-    /// computes that as well as anybody.
+    /// The receiver gets any bytes; and again with the check that they should have, since a hostile
+    /// sender computes that as well as anybody.
     fn attack(&mut self, mut packet: Vec<u8>) {
         let mut handled = self.handle(&packet);
         if let Err(ReceiveError::Check { at, computed, .. }) = handled {

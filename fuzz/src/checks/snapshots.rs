@@ -17,8 +17,9 @@ const LOST: u8 = 0b1010_1010;
 
 /// A receiver that got some honest snapshots, these, and the honest next ones.
 ///
-/// To make one takes a hundred times as long as to read a packet, so each is kept. A refused snapshot changes nothing;
-/// after one that was accepted, the receiver begins anew with the same snapshots.
+/// To make one takes a hundred times as long as to read a packet, so each is kept. A refused
+/// snapshot changes nothing; after one that was accepted, the receiver begins anew with the same
+/// snapshots.
 struct Scene {
     receiver: snapshot::Receiver,
     past: Vec<Vec<u8>>,
@@ -61,7 +62,7 @@ impl Scene {
         Self { receiver, past, next, contents }
     }
 
-    /// Makes the receiver what it was, whatever it accepted.
+    /// Restores the receiver, whatever it accepted.
     fn restore(&mut self) {
         self.receiver.resync();
         assert_eq!(self.receiver.ack(), None);

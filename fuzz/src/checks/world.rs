@@ -34,7 +34,7 @@ pub(crate) fn check_world(
         }
     };
     assert!(world.objects().is_sorted_by_key(|object| object.id()));
-    assert_eq!(world.settled(schema).as_ref(), Ok(&world));
+    assert_eq!(world.quantised(schema).as_ref(), Ok(&world));
     let bits = world.write(Representation::Bits, schema).unwrap();
     for &representation in Representation::ALL {
         let again = world.write(representation, schema).unwrap();

@@ -72,7 +72,7 @@ fn connect(socket: SimulatedSocket, server: SocketAddr, now: Duration) -> Simula
     Quic::connect(socket, server, "game.example", &trust, config(), now).unwrap()
 }
 
-/// A peer that does what the input says.
+/// A peer that is controlled by the input.
 struct Hostile {
     peer: RawPeer<SimulatedSocket>,
     streams: Vec<StreamId>,

@@ -9,9 +9,9 @@ use tightwire::{Server, SessionEvent};
 
 use super::game::{Counted, server};
 
-/// Checks batches of a peer that was admitted and of a stranger. Each batch follows a control byte
-/// and a length byte. The control byte has the delivery; its highest bit corrects the size field of
-/// the batch, the next one chooses the admitted peer, and the one below ends the frame.
+/// Checks batches of an admitted peer and of an unauthenticated one. Each batch follows a control
+/// byte and a length byte. The control byte has the delivery; its highest bit corrects the size
+/// field of the batch, the next one chooses the admitted peer, and the one below ends the frame.
 pub(crate) fn session(data: &[u8]) {
     let mut room = Room::new();
     let mut rest = data;
@@ -35,7 +35,7 @@ pub(crate) fn session(data: &[u8]) {
     room.frame();
 }
 
-/// A server with a good peer, a hostile one, and a stranger.
+/// A server with a good peer, a hostile one, and an unauthenticated one.
 struct Room {
     server: Server<Counted, Script>,
     counted: Counted,

@@ -1,4 +1,4 @@
-//! Connect tokens: of strangers, and of a backend that seals anything.
+//! Connect tokens: of attackers, and of a backend that seals anything.
 
 use std::time::Duration;
 

@@ -8,17 +8,17 @@ use tightwire::stream::{Binary, Condition, Number, Shape, Value};
 
 use super::reading::CurrentDatagram;
 
-/// How many there are, and how much of them is not in the capture.
+/// Number of cut messages, and of their bytes that are not in the capture.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub(crate) struct CutTotal {
     pub(crate) messages: u64,
     pub(crate) missing_bytes: u64,
-    /// By the number of their type.
+    /// Number of cut messages, by the number of their type.
     numbers: BTreeMap<u8, u64>,
 }
 
 impl CutTotal {
-    /// Counts a packet that was read, if it is one of them.
+    /// Counts a packet that was read, if it is a cut message.
     pub(crate) fn add(&mut self, seen: &CurrentDatagram<'_>) {
         let is_cut = seen.kind_name() == RawMessage::CUT;
         let Some(cut) = seen.tally.last().filter(|_| is_cut) else { return };

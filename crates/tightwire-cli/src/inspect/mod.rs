@@ -2,12 +2,12 @@
 //!
 //! One pass over the file decodes every datagram by its schema. [`reading`] hands the datagrams one
 //! at a time to collectors ([`survey`], [`values`], [`chosen`]), or they are printed at once. The
-//! views ([`view`], [`summary`], [`page`]) show what was collected.
+//! views ([`view`], [`summary`], [`page`]) show the collected data.
 
+pub(crate) mod all_views;
 mod capture_identity;
 mod chosen;
 mod cut;
-pub(crate) mod every_view;
 mod fields;
 mod input;
 mod list;
@@ -288,7 +288,7 @@ impl Views {
         &'a self,
         name: &'a str,
         seen: &CurrentDatagram<'a>,
-        passed_over: (u64, u64),
+        skipped: (u64, u64),
     ) -> Summary<'a> {
         Summary {
             name,
@@ -296,7 +296,7 @@ impl Views {
             tally: seen.tally,
             snapshots: seen.snapshots,
             survey: &self.survey,
-            passed_over,
+            skipped,
             speed: None,
             notes: Vec::new(),
             values: self.values.as_ref(),
@@ -310,7 +310,7 @@ impl Views {
             tally: reading.tally(),
             snapshots: reading.snapshots(),
             survey: &self.survey,
-            passed_over: reading.passed_over(),
+            skipped: reading.skipped(),
             speed: None,
             notes: Vec::new(),
             values: self.values.as_ref(),

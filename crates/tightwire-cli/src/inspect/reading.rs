@@ -171,8 +171,8 @@ impl<R: Read> Reading<R> {
     }
 
     /// Returns the number of packets without a datagram, and of datagrams of other ports.
-    pub(crate) fn passed_over(&self) -> (u64, u64) {
-        (self.capture.passed_over(), self.other_ports)
+    pub(crate) fn skipped(&self) -> (u64, u64) {
+        (self.capture.skipped(), self.other_ports)
     }
 }
 

@@ -59,7 +59,7 @@ struct Flow {
     /// Sequence number of the newest snapshot.
     newest: u64,
     /// Number of snapshots of all flows at this flow's last one.
-    heard: u64,
+    last_seen_at: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -182,9 +182,10 @@ impl Snapshots {
             Some(at) => at,
             None => {
                 if self.flows.len() == MAX_FLOWS {
-                    let silent = self.flows.iter().enumerate().min_by_key(|(_, flow)| flow.heard);
+                    let silent =
+                        self.flows.iter().enumerate().min_by_key(|(_, flow)| flow.last_seen_at);
                     let silent = silent.map_or(0, |(at, _)| at);
-                    if self.count - self.flows[silent].heard <= SILENCE {
+                    if self.count - self.flows[silent].last_seen_at <= SILENCE {
                         return Err(format!(
                             "snapshots of more than {MAX_FLOWS} flows at a time are not read: choose \
                              one with --port"
@@ -193,13 +194,13 @@ impl Snapshots {
                     self.flows.swap_remove(silent);
                 }
                 let receiver = snapshot::Receiver::new(protocol);
-                self.flows.push(Flow { source, destination, receiver, newest: 0, heard: 0 });
+                self.flows.push(Flow { source, destination, receiver, newest: 0, last_seen_at: 0 });
                 self.flows.len() - 1
             }
         };
         let Self { flows, trace, .. } = self;
         let flow = &mut flows[at];
-        flow.heard = self.count;
+        flow.last_seen_at = self.count;
         let mut received = flow.receiver.handle_snapshot_traced(bytes, trace);
         let is_late = received == Err(snapshot::ReceiveError::Late)
             && value_of(trace, snapshot::TracePart::Baseline).as_deref() == Some("none")
@@ -214,8 +215,10 @@ impl Snapshots {
                 flow.newest = number_of(trace).unwrap_or(flow.newest);
                 Ok(())
             }
-            (Err(snapshot::ReceiveError::UnknownBaseline), Some(base)) if !base.is_empty() => {
-                Err(format!("its baseline, snapshot {base}, is not in the capture"))
+            (Err(snapshot::ReceiveError::UnknownBaseline), Some(baseline))
+                if !baseline.is_empty() =>
+            {
+                Err(format!("its baseline, snapshot {baseline}, is not in the capture"))
             }
             (Err(snapshot::ReceiveError::UnknownBaseline), _) => {
                 Err("its baseline is not in the capture".into())

@@ -19,7 +19,7 @@ pub(crate) struct Summary<'a> {
     pub(crate) snapshots: &'a Snapshots,
     pub(crate) survey: &'a Survey,
     /// Number of packets without a datagram, and of datagrams of other ports.
-    pub(crate) passed_over: (u64, u64),
+    pub(crate) skipped: (u64, u64),
     /// Reading speed in bytes of the file per second; `None` if it was not measured.
     pub(crate) speed: Option<f64>,
     /// Further remarks, for example why the file was not read to its end.
@@ -65,8 +65,8 @@ impl Summary<'_> {
             refused: survey.refused,
             cut_messages: survey.cut.messages,
             missing_bytes: survey.cut.missing_bytes,
-            passed_over: self.passed_over.0,
-            other_ports: self.passed_over.1,
+            skipped: self.skipped.0,
+            other_ports: self.skipped.1,
             read_bytes_per_second: self.speed,
             notes: &self.notes,
             types: survey.kinds(tally).iter().map(kind).collect(),
@@ -100,10 +100,10 @@ pub(crate) struct Document<'a> {
     bytes: u64,
     seconds: f64,
     refused: u64,
-    /// Messages of which the capture has only the beginning, and what is missing of them.
+    /// Messages of which the capture has only the beginning, and their missing bytes.
     cut_messages: u64,
     missing_bytes: u64,
-    passed_over: u64,
+    skipped: u64,
     other_ports: u64,
     read_bytes_per_second: Option<f64>,
     notes: &'a [String],

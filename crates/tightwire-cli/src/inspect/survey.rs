@@ -59,7 +59,7 @@ pub(crate) struct Survey {
     pub(crate) seconds: f64,
     /// Totals by the index of the tally's kinds.
     pub(crate) kinds: Vec<KindTotal>,
-    pub(crate) not_let_in: KindTotal,
+    pub(crate) unadmitted: KindTotal,
     pub(crate) refusals: Refusals,
     /// Messages of which the capture has only the beginning.
     pub(crate) cut: CutTotal,
@@ -87,7 +87,7 @@ impl Survey {
                 }
                 &mut self.kinds[kind]
             }
-            None => &mut self.not_let_in,
+            None => &mut self.unadmitted,
         };
         total.packets += 1;
         total.bytes += bytes;
@@ -126,7 +126,7 @@ impl Survey {
     pub(crate) fn kinds<'t>(&self, tally: &'t Tally) -> Vec<(&'t str, KindTotal)> {
         let names = tally.kinds().iter().map(String::as_str);
         let mut kinds: Vec<_> = names.zip(self.kinds.iter().copied()).collect();
-        kinds.push((UNKNOWN, self.not_let_in));
+        kinds.push((UNKNOWN, self.unadmitted));
         kinds.retain(|(_, total)| total.packets > 0);
         kinds.sort_by_key(|(_, total)| core::cmp::Reverse(total.bytes));
         kinds

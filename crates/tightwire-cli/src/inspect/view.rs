@@ -56,7 +56,7 @@ fn draw_heading(text: &mut String, summary: &Summary<'_>, paint: Paint) {
             text,
             "{}",
             paint.refused(&format!(
-                "{} of {} not taken apart: {}",
+                "{} of {} not decoded: {}",
                 thousands(totals.not_decoded),
                 counted(totals.decoded + totals.not_decoded, "snapshot"),
                 safe(reason)
@@ -95,7 +95,7 @@ fn cut_list(items: &[String]) -> String {
     }
 }
 
-/// How much there is, in a line.
+/// Draws the totals in a line.
 pub(crate) fn draw_facts(summary: &Summary<'_>, paint: Paint) -> String {
     let survey = summary.survey;
     let per_second = survey.bytes as f64 / survey.seconds;
@@ -110,10 +110,10 @@ pub(crate) fn draw_facts(summary: &Summary<'_>, paint: Paint) -> String {
     if survey.refused > 0 {
         facts.push(paint.refused(&format!("{} refused", thousands(survey.refused))));
     }
-    let (no_datagram, other_ports) = summary.passed_over;
+    let (no_datagram, other_ports) = summary.skipped;
     for (count, what) in [(no_datagram, "without a datagram"), (other_ports, "of other ports")] {
         if count > 0 {
-            facts.push(format!("{} {what} passed over", thousands(count)));
+            facts.push(format!("{} {what} skipped", thousands(count)));
         }
     }
     if let Some(speed) = summary.speed {
@@ -311,7 +311,7 @@ pub(crate) fn draw_snapshot(snapshot: &DecodedSnapshot<'_>, paint: Paint) -> Str
 
 /// Returns the heading of the list of packets.
 pub(crate) fn line_heading(paint: Paint) -> String {
-    let way = way_width(paint);
+    let way = addresses_width(paint);
     format!(
         "{:>8}  {:>11}  {:<way$}  {:<18}{:>7}",
         "packet", "seconds", "from → to", "type", "bytes"
@@ -321,7 +321,7 @@ pub(crate) fn line_heading(paint: Paint) -> String {
 /// Draws a packet of the list.
 pub(crate) fn draw_line(line: &Line, paint: Paint) -> String {
     let way = format!("{} → {}", line.from, line.to);
-    let width = way_width(paint);
+    let width = addresses_width(paint);
     let text = format!(
         "{:>8}  {:>11.4}  {:<width$}  {:<18}{:>7}",
         line.packet,
@@ -343,7 +343,7 @@ pub(crate) fn draw_line(line: &Line, paint: Paint) -> String {
 }
 
 /// Returns the width of two addresses, in characters.
-fn way_width(paint: Paint) -> usize {
+fn addresses_width(paint: Paint) -> usize {
     paint.width().saturating_sub(50).clamp(10, 43)
 }
 

@@ -35,7 +35,7 @@ pub(super) fn text(source: &Source, terminal: Terminal) -> String {
     let bits = lines.iter().map(|line| line.bits.len()).max().unwrap_or(0).max(4);
     let field = |line: &Line| line.branches.chars().count() + line.name.chars().count();
     let names = lines.iter().map(field).max().unwrap_or(0).max(5);
-    let title = format!("  {:>bits$}  {:<names$}  what it is", "bits", "field");
+    let title = format!("  {:>bits$}  {:<names$}  type", "bits", "field");
     let _ = writeln!(text, "{}", terminal.paint(Colour::Dim, &title));
     for line in &lines {
         let room = names - field(line);
@@ -83,16 +83,16 @@ fn head(source: &Source) -> String {
             let _ = writeln!(text, "Worlds of up to {objects} of {classes}");
         }
     }
-    let (least, most) = words::bits(source.schema().root());
-    let worst = match most {
+    let (min, max) = words::bits(source.schema().root());
+    let worst = match max {
         u64::MAX => "no worst case".to_owned(),
-        most => format!("at most {} ({})", counted(most.div_ceil(8), "byte"), counted(most, "bit")),
+        max => format!("at most {} ({})", counted(max.div_ceil(8), "byte"), counted(max, "bit")),
     };
     let _ = writeln!(
         text,
         "A packet takes at least {} ({}), {worst}; fingerprint {:016x}\n",
-        counted(least.div_ceil(8), "byte"),
-        counted(least, "bit"),
+        counted(min.div_ceil(8), "byte"),
+        counted(min, "bit"),
         source.schema().fingerprint(),
     );
     text
@@ -127,9 +127,9 @@ fn add(
             for (ordinal, variant) in variants.iter().enumerate() {
                 let [branch, deeper] = branches(below, ordinal + 1 == variants.len());
                 let fields = &variant.fields;
-                let most = fields.iter().map(|field| field.shape.max_bits());
-                let most = most.fold(0, u64::saturating_add);
-                let bits = (words::least_of_fields(fields), most);
+                let max = fields.iter().map(|field| field.shape.max_bits());
+                let max = max.fold(0, u64::saturating_add);
+                let bits = (words::fields_min_bits(fields), max);
                 let what = format!("variant {ordinal}");
                 lines.push(line(bits, safe(&variant.name), what, String::new(), &branch));
                 add_fields(lines, &deeper, fields);

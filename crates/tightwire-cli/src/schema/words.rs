@@ -4,34 +4,34 @@ use tightwire::stream::{Field, Number, Op, Shape, Variant};
 
 use crate::terminal::{counted, cut, safe};
 
-/// Returns the fewest and the most bits of a value.
+/// Returns the smallest and the largest number of bits of a value.
 pub(super) fn bits(shape: &Shape) -> (u64, u64) {
-    (least(shape), shape.max_bits())
+    (min_bits(shape), shape.max_bits())
 }
 
-fn least(shape: &Shape) -> u64 {
+fn min_bits(shape: &Shape) -> u64 {
     match shape {
-        Shape::Op(op) => least_of(op),
-        Shape::Struct { fields, .. } => least_of_fields(fields),
+        Shape::Op(op) => op_min_bits(op),
+        Shape::Struct { fields, .. } => fields_min_bits(fields),
         Shape::Enum { variants, .. } => {
-            let smallest = variants.iter().map(|variant| least_of_fields(&variant.fields)).min();
+            let smallest = variants.iter().map(|variant| fields_min_bits(&variant.fields)).min();
             width((variants.len() as u64).saturating_sub(1)) + smallest.unwrap_or(0)
         }
         Shape::Option(_) => 1,
-        Shape::Array { len, element } => least(element).saturating_mul(*len),
+        Shape::Array { len, element } => min_bits(element).saturating_mul(*len),
         Shape::List { max_len, .. } => width(*max_len),
-        // For a function written by hand, only the most is known.
+        // For a function written by hand, only the largest size is known.
         _ => 0,
     }
 }
 
 /// Returns the fewest bits of fields; conditional fields count 0.
-pub(super) fn least_of_fields(fields: &[Field]) -> u64 {
+pub(super) fn fields_min_bits(fields: &[Field]) -> u64 {
     let always = fields.iter().filter(|field| field.when.is_none());
-    always.fold(0, |sum, field| sum.saturating_add(least(&field.shape)))
+    always.fold(0, |sum, field| sum.saturating_add(min_bits(&field.shape)))
 }
 
-fn least_of(op: &Op) -> u64 {
+fn op_min_bits(op: &Op) -> u64 {
     match *op {
         Op::Varint { .. } => 8,
         // A protocol may leave out checks.
@@ -45,17 +45,17 @@ fn least_of(op: &Op) -> u64 {
     }
 }
 
-/// Returns the bits of numbers up to `most`.
-pub(super) fn width(most: u64) -> u64 {
-    (u64::BITS - most.leading_zeros()).into()
+/// Returns the bits of numbers up to `max`.
+pub(super) fn width(max: u64) -> u64 {
+    (u64::BITS - max.leading_zeros()).into()
 }
 
 /// Formats a range of bits: `7`, `1-18`, or `5-` without an upper limit.
-pub(super) fn range((least, most): (u64, u64)) -> String {
-    match most {
-        u64::MAX => format!("{least}-"),
-        most if most == least => most.to_string(),
-        most => format!("{least}-{most}"),
+pub(super) fn range((min, max): (u64, u64)) -> String {
+    match max {
+        u64::MAX => format!("{min}-"),
+        max if max == min => max.to_string(),
+        max => format!("{min}-{max}"),
     }
 }
 

@@ -56,9 +56,9 @@ impl Input {
             }
             Example::Large => {
                 let schema = schema_of(include_bytes!("../../worlds/crowd.schema.json"))?;
-                let settled = |world: World| world.settled(&schema).map_err(|e| e.to_string());
+                let quantised = |world: World| world.quantised(&schema).map_err(|e| e.to_string());
                 let [previous, world] = crowd::states();
-                let (previous, world) = (settled(previous)?, settled(world)?);
+                let (previous, world) = (quantised(previous)?, quantised(world)?);
                 let same = world.objects().iter().filter(|object| {
                     previous.get(object.id()).is_some_and(|before| before == *object)
                 });

@@ -7,7 +7,7 @@ use super::delta;
 use super::input::Input;
 
 /// One representation of the world.
-pub(super) struct Rung {
+pub(super) struct SizeRow {
     pub(super) name: &'static str,
     /// Length in bytes, or the reason why this representation is impossible.
     pub(super) bytes: Result<usize, String>,
@@ -16,7 +16,7 @@ pub(super) struct Rung {
 }
 
 /// Measures every representation, the longest first. Each is decoded and compared with the world.
-pub(super) fn climb(input: &Input) -> Result<Vec<Rung>, String> {
+pub(super) fn climb(input: &Input) -> Result<Vec<SizeRow>, String> {
     let mut ladder = Vec::new();
     for &representation in Representation::ALL {
         let name = match representation {
@@ -25,10 +25,10 @@ pub(super) fn climb(input: &Input) -> Result<Vec<Rung>, String> {
             other => other.name(),
         };
         let bytes = whole(&input.world, representation, &input.schema)?;
-        ladder.push(Rung { name, bytes: Ok(bytes), is_delta: false });
+        ladder.push(SizeRow { name, bytes: Ok(bytes), is_delta: false });
     }
     for (name, level) in [("delta", Level::Packed), ("delta, entropy-coded", Level::Modeled)] {
-        ladder.push(Rung { name, bytes: delta::size(input, level), is_delta: true });
+        ladder.push(SizeRow { name, bytes: delta::size(input, level), is_delta: true });
     }
     Ok(ladder)
 }

@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use serde_json::json;
 
 use super::input::Input;
-use super::ladder::Rung;
+use super::ladder::SizeRow;
 use crate::svg::{Bar, bar_plot};
 use crate::terminal::{Colour, Terminal, bar, counted, thousands, wrapped};
 
 pub(super) struct Report {
     pub(super) input: Input,
-    pub(super) ladder: Vec<Rung>,
+    pub(super) ladder: Vec<SizeRow>,
     /// Length of the schema in bytes, which is sent once.
     pub(super) schema_bytes: usize,
 }
@@ -113,7 +113,7 @@ impl Report {
     }
 
     pub(super) fn json(&self) -> String {
-        let rung = |rung: &Rung| match &rung.bytes {
+        let rung = |rung: &SizeRow| match &rung.bytes {
             Ok(bytes) => json!({
                 "name": rung.name,
                 "bytes": bytes,

@@ -2,7 +2,7 @@
 
 use tightwire::Wire;
 
-use super::scene::Thing;
+use super::scene::SceneObject;
 
 /// First word of a file; `HEADER` is the number of words in its header.
 pub(super) const MAGIC: i32 = 0x314e_5241;
@@ -123,17 +123,18 @@ fn check(frame: &[i32], players: usize, projectiles: usize) -> Result<(), i32> {
     Ok(())
 }
 
-pub(super) fn objects(frame: &[i32]) -> Vec<(u32, Thing)> {
+pub(super) fn objects(frame: &[i32]) -> Vec<(u32, SceneObject)> {
     let Some((players, projectiles)) = counts(frame) else { return Vec::new() };
     let (players, rest) = frame[2..].split_at(players * PLAYER);
     let players = players
         .as_chunks::<PLAYER>()
         .0
         .iter()
-        .map(|words| (words[0] as u32, Thing::Player(player(words))));
+        .map(|words| (words[0] as u32, SceneObject::Player(player(words))));
     let projectiles = rest[..projectiles * PROJECTILE].as_chunks::<PROJECTILE>().0.iter();
-    let projectiles = projectiles
-        .map(|words| (FIRST_PROJECTILE + words[0] as u32, Thing::Projectile(projectile(words))));
+    let projectiles = projectiles.map(|words| {
+        (FIRST_PROJECTILE + words[0] as u32, SceneObject::Projectile(projectile(words)))
+    });
     players.chain(projectiles).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use tightwire::Wire;
 
-use super::scene::Thing;
+use super::scene::SceneObject;
 
 /// Words of a frame; `RECORD` are those of a cube.
 pub(super) const FRAME: usize = 901 * RECORD;
@@ -55,16 +55,16 @@ pub(super) fn check(words: &[i32]) -> Result<(), String> {
     }
 }
 
-pub(super) fn objects(frame: &[i32]) -> Vec<(u32, Thing)> {
+pub(super) fn objects(frame: &[i32]) -> Vec<(u32, SceneObject)> {
     let cubes = (0..).zip(frame.as_chunks::<RECORD>().0);
     let object = |(id, &[largest, a, b, c, x, y, z, interacting]): (u32, &[i32; RECORD])| {
         let turn = [largest, a, b, c].map(|word| word as u16);
         let (position, interacting) = ([x, y, z], interacting == 1);
-        let thing = match id {
-            0 => Thing::PlayerCube(PlayerCube { turn, position, interacting }),
-            _ => Thing::Cube(Cube { turn, position, interacting }),
+        let object = match id {
+            0 => SceneObject::PlayerCube(PlayerCube { turn, position, interacting }),
+            _ => SceneObject::Cube(Cube { turn, position, interacting }),
         };
-        (id, thing)
+        (id, object)
     };
     cubes.map(object).collect()
 }

@@ -3,20 +3,21 @@
 use std::collections::BTreeMap;
 
 use super::BEHIND;
-use super::scene::{Scene, Thing};
+use super::scene::{Scene, SceneObject};
 
 /// A method to send frames, and its bytes per frame.
-pub(super) type Rung = (&'static str, f64);
+pub(super) type BenchRow = (&'static str, f64);
 
 /// Measures simple methods on the measured frames.
-pub(super) fn sizes(scene: &Scene, frames: usize) -> Vec<Rung> {
+pub(super) fn sizes(scene: &Scene, frames: usize) -> Vec<BenchRow> {
     let (mut raw, mut changed) = (0, 0);
     for frame in scene.first_measured()..frames {
-        let before: BTreeMap<u32, Thing> = scene.objects(frame - BEHIND).into_iter().collect();
+        let before: BTreeMap<u32, SceneObject> =
+            scene.objects(frame - BEHIND).into_iter().collect();
         let now = scene.objects(frame);
-        let bits = |(_, thing): &(u32, Thing)| Scene::raw_bits(thing);
+        let bits = |(_, object): &(u32, SceneObject)| Scene::raw_bits(object);
         raw += now.iter().map(bits).sum::<usize>().div_ceil(8);
-        let is_changed = |(id, thing): &&(u32, Thing)| before.get(id) != Some(thing);
+        let is_changed = |(id, object): &&(u32, SceneObject)| before.get(id) != Some(object);
         let flags = now.len();
         changed += (flags + now.iter().filter(is_changed).map(bits).sum::<usize>()).div_ceil(8);
     }

@@ -18,7 +18,7 @@ use tightwire::snapshot::{self, Leaving, Level, ReceiverId};
 
 use classes::{Classes, Hint};
 use report::Report;
-use scene::{Scene, Thing};
+use scene::{Scene, SceneObject};
 
 /// Encodes and decodes every frame of a recorded scene against the frame six before it, verifies
 /// the result, and prints bytes and microseconds.
@@ -123,7 +123,11 @@ impl<'c> Pair<'c> {
     }
 
     /// Sends a frame, and verifies the received objects.
-    fn send(&mut self, frame: usize, objects: &mut [(u32, Thing)]) -> Result<(), Box<dyn Error>> {
+    fn send(
+        &mut self,
+        frame: usize,
+        objects: &mut [(u32, SceneObject)],
+    ) -> Result<(), Box<dyn Error>> {
         self.sender.begin_tick(frame as u32 + 1);
         let gone: Vec<_> = self.receiver.objects().map(|(id, _)| id).collect();
         for id in gone {
@@ -131,8 +135,8 @@ impl<'c> Pair<'c> {
                 self.sender.remove(id)?;
             }
         }
-        for (id, thing) in objects.iter_mut() {
-            thing.set(self.classes, &mut self.sender, *id)?;
+        for (id, object) in objects.iter_mut() {
+            object.set(self.classes, &mut self.sender, *id)?;
         }
         let start = Instant::now();
         let packet = self.sender.snapshot(self.id, 1 << 20).ok_or("no snapshot")?;
@@ -144,7 +148,9 @@ impl<'c> Pair<'c> {
         self.totals.decoding += start.elapsed();
         let is_same = received?.is_complete
             && self.receiver.objects().count() == objects.len()
-            && objects.iter().all(|(id, thing)| thing.is_at(self.classes, &mut self.receiver, *id));
+            && objects
+                .iter()
+                .all(|(id, object)| object.is_at(self.classes, &mut self.receiver, *id));
         if is_same { Ok(()) } else { Err(format!("frame {frame} is not what was sent").into()) }
     }
 }

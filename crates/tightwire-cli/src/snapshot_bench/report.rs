@@ -6,7 +6,7 @@ use std::path::Path;
 use tightwire::snapshot::Level;
 
 use super::classes::Hint;
-use super::ladder::Rung;
+use super::ladder::BenchRow;
 use super::{RunTotals, Setting};
 use crate::svg::{Bar, bar_plot};
 
@@ -15,12 +15,12 @@ pub(super) struct Report {
     /// Names of the hints that were left out.
     without: Vec<String>,
     frames: usize,
-    ladder: Vec<Rung>,
+    ladder: Vec<BenchRow>,
     runs: Vec<(Level, Setting, RunTotals)>,
 }
 
 impl Report {
-    pub(super) fn new(file: &Path, without: &[Hint], frames: usize, ladder: Vec<Rung>) -> Self {
+    pub(super) fn new(file: &Path, without: &[Hint], frames: usize, ladder: Vec<BenchRow>) -> Self {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let scene = name.split('.').next().unwrap_or_default().to_owned();
         let without = without.iter().map(Hint::name).collect();

@@ -31,7 +31,7 @@ enum Kind {
 
 /// An object of a scene.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Thing {
+pub(super) enum SceneObject {
     PlayerCube(PlayerCube),
     Cube(Cube),
     Player(Player),
@@ -98,7 +98,7 @@ impl Scene {
     }
 
     /// Returns the objects of a frame, in the order of their ids.
-    pub(super) fn objects(&self, frame: usize) -> Vec<(u32, Thing)> {
+    pub(super) fn objects(&self, frame: usize) -> Vec<(u32, SceneObject)> {
         match &self.kind {
             Kind::Cubes => cubes::objects(&self.words[frame * cubes::FRAME..][..cubes::FRAME]),
             Kind::Arena(starts) => arena::objects(&self.words[starts[frame]..]),
@@ -108,18 +108,18 @@ impl Scene {
     /// Counts the objects that differ between two frames, or exist in only one of them.
     pub(super) fn changed(&self, before: usize, now: usize) -> usize {
         let (before, now) = (self.objects(before), self.objects(now));
-        let before: BTreeMap<u32, Thing> = before.into_iter().collect();
-        let same = now.iter().filter(|(id, thing)| before.get(id) == Some(thing)).count();
+        let before: BTreeMap<u32, SceneObject> = before.into_iter().collect();
+        let same = now.iter().filter(|(id, object)| before.get(id) == Some(object)).count();
         let old = now.iter().filter(|(id, _)| before.contains_key(id)).count();
         now.len() - same + before.len() - old
     }
 
     /// Returns the bits of an object with the fewest bits for each field's range.
-    pub(super) fn raw_bits(thing: &Thing) -> usize {
-        match thing {
-            Thing::PlayerCube(_) | Thing::Cube(_) => cubes::BITS,
-            Thing::Player(_) => arena::PLAYER_BITS,
-            Thing::Projectile(_) => arena::PROJECTILE_BITS,
+    pub(super) fn raw_bits(object: &SceneObject) -> usize {
+        match object {
+            SceneObject::PlayerCube(_) | SceneObject::Cube(_) => cubes::BITS,
+            SceneObject::Player(_) => arena::PLAYER_BITS,
+            SceneObject::Projectile(_) => arena::PROJECTILE_BITS,
         }
     }
 
@@ -137,7 +137,7 @@ fn is_compressed(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "zst")
 }
 
-impl Thing {
+impl SceneObject {
     pub(super) fn set(
         &mut self,
         classes: &Classes,

@@ -15,7 +15,7 @@ use tightwire::{Message, Wire, snapshot};
 use crate::common::tightwire;
 use crate::support::seed;
 
-/// What is printed, with this exit status.
+/// Standard output, after checking the exit status.
 fn printed(arguments: &[&str], status: i32) -> String {
     let output = tightwire(arguments);
     let error = String::from_utf8(output.stderr).unwrap();
@@ -60,7 +60,7 @@ struct Item {
     count: u8,
 }
 
-/// What costs bits and need not.
+/// A type with advice on most fields.
 #[derive(Wire, Default, Clone)]
 struct Player {
     #[wire(range = 0..=128)]
@@ -217,7 +217,7 @@ fn following_the_advice_leaves_nothing_to_advise_on() {
     );
 }
 
-/// Whoever does what the advice says has so many bits fewer.
+/// Following the advice saves the stated bits.
 #[test]
 fn the_saved_bits_are_those_of_the_schema_that_is_advised() {
     let bits =
@@ -249,7 +249,8 @@ fn the_saved_bits_are_those_of_the_schema_that_is_advised() {
     }
 }
 
-/// The total has only bits that every packet saves, and there is no advice on Tightwire's own types.
+/// The total has only bits that every packet saves, and there is no advice on Tightwire's own
+/// types.
 #[test]
 fn a_session_is_advised_on_without_what_is_not_its_own() {
     #[derive(Wire, Message, Default)]
@@ -345,8 +346,8 @@ fn invalid_schema_files_are_refused_with_a_reason() {
     assert!(error.contains("/player.json: the block at byte 0: "), "{error}");
 }
 
-/// Neither a schema nor a capture that somebody changed makes the program fail in any other way than with
-/// a sentence.
+/// Neither a schema nor a capture that somebody changed makes the program fail in any other way
+/// than with a sentence.
 #[test]
 fn changed_files_are_refused_or_read() {
     let json = serde_json::to_vec(&Schema::of::<Player>()).unwrap();

@@ -1,4 +1,4 @@
-//! What shells and manuals get is of the command line as it is: every command is in it.
+//! Completions and manual pages: every command of the command line is in them.
 
 use std::path::Path;
 

@@ -157,7 +157,7 @@ fn the_plot_has_the_numbers_of_the_table() {
 }
 
 #[test]
-fn a_class_that_no_snapshot_has_is_said_and_the_rest_is_measured() {
+fn a_class_that_cannot_be_replicated_is_reported_and_the_rest_is_measured() {
     let schema = file(
         r#"{"classes": [{"name": "Book", "properties": [
         {"name": "text", "string": {"max_len": 60000}}]}]}"#,

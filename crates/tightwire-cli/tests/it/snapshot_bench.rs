@@ -24,12 +24,12 @@ fn sizes(file: &str, options: &[&str]) -> Vec<(String, f64)> {
     runs.iter().map(size).collect()
 }
 
-/// Of the level that learns, in the first setting.
+/// Bytes at level Modeled, in the first setting.
 fn modeled(file: &str, options: &[&str]) -> f64 {
     sizes(file, &[&["--level", "modeled"], options].concat())[0].1
 }
 
-/// What a command that fails says.
+/// Standard error of a failing command.
 fn error(arguments: &[&str]) -> String {
     let output = tightwire(arguments);
     assert!(!output.status.success(), "{arguments:?}");

@@ -2,8 +2,8 @@
 
 use std::env;
 
-/// The seed of a test with random input: `TIGHTWIRE_SEED`, or the given one. It is printed, which is shown
-/// when the test fails.
+/// Returns the seed of a test with random input: `TIGHTWIRE_SEED`, or the given one. The seed is
+/// printed, so that a failing test shows it.
 pub(crate) fn seed(default: u64) -> u64 {
     let given = env::var("TIGHTWIRE_SEED").ok().and_then(|seed| seed.parse().ok());
     let seed = given.unwrap_or(default);
@@ -11,7 +11,7 @@ pub(crate) fn seed(default: u64) -> u64 {
     seed
 }
 
-/// How many inputs a test tries: the first number takes a second or two, the second one is for
+/// Number of inputs of a test: `quick` takes a second or two, `full` is for
 /// `TIGHTWIRE_TEST_VOLUME=full`.
 pub(crate) fn volume(quick: usize, full: usize) -> usize {
     match env::var("TIGHTWIRE_TEST_VOLUME").as_deref() {

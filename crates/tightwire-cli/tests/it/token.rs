@@ -8,15 +8,15 @@ use tightwire::quic::Certificate;
 
 use crate::common::{Folder, tightwire as run};
 
-/// What a command prints that succeeds.
+/// Standard output of a command that succeeds.
 fn printed(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What a command says that fails.
-fn said(arguments: &[&str]) -> String {
+/// Standard error of a failing command.
+fn stderr_of(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert!(!output.status.success());
     assert_eq!(output.stdout, b"", "a failure prints nothing");
@@ -66,7 +66,7 @@ fn a_key_without_a_file_is_printed_and_none_is_overwritten() {
 
     let file = folder.file("token.key");
     fs::write(&file, &key).unwrap();
-    assert!(said(&["token", "new-key", "--out", &file]).contains("exists already"));
+    assert!(stderr_of(&["token", "new-key", "--out", &file]).contains("exists already"));
     assert_eq!(fs::read_to_string(&file).unwrap(), key);
 }
 
@@ -92,10 +92,10 @@ fn mistakes_are_explained_and_keys_are_not_repeated() {
     assert!(complaint(mint(&good, "eu", "0")).contains("expire at once"));
 
     let token = String::from_utf8(mint(&good, "eu", "60").stdout).unwrap();
-    let show = |token: &str| said(&["token", "show", "--key-file", &other, token]);
+    let show = |token: &str| stderr_of(&["token", "show", "--key-file", &other, token]);
     assert!(show(token.trim()).contains("not genuine"));
     assert!(show("hello").contains("character 1 is not a hexadecimal digit"));
-    assert!(said(&["tokens"]).contains("tokens"));
+    assert!(stderr_of(&["tokens"]).contains("tokens"));
     assert_eq!(run(&["tokens"]).status.code(), Some(2));
 }
 
@@ -112,12 +112,12 @@ fn a_certificate_is_written_with_a_private_key_and_can_be_used() {
     #[cfg(unix)]
     assert!(is_private(&format!("{out}/key.pem")));
 
-    assert!(said(&new).contains("cert.pem exists already"));
+    assert!(stderr_of(&new).contains("cert.pem exists already"));
     fs::remove_file(format!("{out}/cert.pem")).unwrap();
-    assert!(said(&new).contains("key.pem exists already"));
+    assert!(stderr_of(&new).contains("key.pem exists already"));
     assert_eq!(fs::read_to_string(format!("{out}/key.pem")).unwrap(), key);
     let bad = folder.file("bad");
-    let refused = said(&["certificate", "new", "--name", "host:7777", "--out", &bad]);
+    let refused = stderr_of(&["certificate", "new", "--name", "host:7777", "--out", &bad]);
     assert!(refused.contains("`host:7777` is not a server name"), "{refused}");
     assert!(!Path::new(&bad).exists());
 }

@@ -388,10 +388,9 @@ impl fmt::Display for BitWriteError {
                 capacity_bits / 8,
                 needed_bits.div_ceil(8),
             ),
-            Self::Value { bit } => write!(
-                f,
-                "the value at bit {bit} was refused: it needs more bits than its width, or must not be sent",
-            ),
+            Self::Value { bit } => {
+                write!(f, "the value at bit {bit} was refused: it does not fit its width",)
+            }
         }
     }
 }

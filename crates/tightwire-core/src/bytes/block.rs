@@ -17,7 +17,7 @@ use crate::stream::{ErrorKind, Pod};
 /// ```
 /// use tightwire::bytes::{ByteWriter, WriteBlock};
 ///
-/// // Whoever calls it has checked for six bytes.
+/// // The caller has checked for six bytes.
 /// fn write_header(block: &mut WriteBlock<'_>, kind: u8, tick: u32) {
 ///     block.write(kind);
 ///     block.write(tick);
@@ -92,7 +92,7 @@ impl<'w> WriteBlock<'w> {
 /// ```
 /// use tightwire::bytes::{ByteReader, ReadBlock};
 ///
-/// // Whoever calls it has checked for five bytes.
+/// // The caller has checked for five bytes.
 /// fn read_header(block: &mut ReadBlock<'_>) -> (u8, u32) {
 ///     (block.read(), block.read())
 /// }

@@ -52,16 +52,17 @@ impl<B: Buffer> ByteWriter<B> {
     ///
     /// # Errors
     ///
-    /// [`ByteError::Full`], [`ByteError::TooManyReserved`], or [`ByteError::NotAtEnd`] after a seek.
+    /// [`ByteError::Full`], [`ByteError::TooManyReserved`], or [`ByteError::NotAtEnd`] after a
+    /// seek.
     pub fn set_aside(&mut self, length: usize) -> Result<Reserved, ByteError> {
         let start = self.end()?;
-        let Some(slot) = self.waiting.iter().position(Option::is_none) else {
+        let Some(slot) = self.unfilled.iter().position(Option::is_none) else {
             return Err(ByteError::TooManyReserved { byte: start });
         };
         self.room(length)?.fill(0);
         self.advance(length);
         let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        self.waiting[slot] = Some(Waiting { start, end: start + length, serial });
+        self.unfilled[slot] = Some(Unfilled { start, end: start + length, serial });
         Ok(Reserved { serial })
     }
 
@@ -72,27 +73,27 @@ impl<B: Buffer> ByteWriter<B> {
     /// [`ByteError::Stale`] if the space belongs to another writer, or no longer exists;
     /// [`ByteError::WrongLength`] if the value has another length.
     pub fn fill<T: Pod + ?Sized>(&mut self, space: Reserved, value: &T) -> Result<(), ByteError> {
-        let is_it = |waiting: &&Waiting| waiting.serial == space.serial;
-        let waiting = self.waiting.iter().flatten().find(is_it);
-        let &Waiting { start, end, .. } = waiting.ok_or(ByteError::Stale)?;
+        let is_it = |unfilled: &&Unfilled| unfilled.serial == space.serial;
+        let unfilled = self.unfilled.iter().flatten().find(is_it);
+        let &Unfilled { start, end, .. } = unfilled.ok_or(ByteError::Stale)?;
         let wrong = ByteError::WrongLength { reserved: end - start, given: size_of_val(value) };
         let room = self.buffer.as_mut_slice().get_mut(start..end).ok_or(ByteError::Stale)?;
         value.write_to(room).map_err(|_| wrong)?;
-        self.forget(|waiting| waiting.serial == space.serial);
+        self.forget(|unfilled| unfilled.serial == space.serial);
         Ok(())
     }
 }
 
 /// A reserved space that is not filled yet.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Waiting {
+pub(super) struct Unfilled {
     pub(super) start: usize,
     pub(super) end: usize,
     serial: usize,
 }
 
 /// Largest number of unfilled spaces: a batch, its message, and headers nested in it.
-pub(super) const MOST_WAITING: usize = 4;
+pub(super) const MAX_UNFILLED: usize = 4;
 
 /// Number of the next reserved space in the process. Positions and lengths are the same in each
 /// packet, so that only a unique number tells whose space a handle belongs to.

@@ -2,12 +2,12 @@
 
 use core::fmt;
 
-use super::reserved::{MOST_WAITING, Waiting};
+use super::reserved::{MAX_UNFILLED, Unfilled};
 use super::{Buffer, ByteError, Primitive, WriteBlock};
 use crate::stream::Pod;
 
-/// Writes whole bytes into a caller's buffer: plain structs in one copy, primitives, packed integers,
-/// text, and sections of bits.
+/// Writes whole bytes into a caller's buffer: plain structs in one copy, primitives, packed
+/// integers, text, and sections of bits.
 ///
 /// The buffer is a slice or an array, or a [`GrowingBuffer`](crate::bytes::GrowingBuffer); its
 /// contents do not matter. Every operation has its own bounds check, and a refused operation writes
@@ -48,7 +48,7 @@ pub struct ByteWriter<B> {
     /// Number of bytes written, at most the length of the buffer.
     len: usize,
     /// Reserved spaces that are not filled, in no order; all of them are below `len`.
-    pub(super) waiting: [Option<Waiting>; MOST_WAITING],
+    pub(super) unfilled: [Option<Unfilled>; MAX_UNFILLED],
 }
 
 impl<B: Buffer> ByteWriter<B> {
@@ -56,7 +56,7 @@ impl<B: Buffer> ByteWriter<B> {
     #[must_use]
     #[inline]
     pub fn new(buffer: B) -> Self {
-        Self { buffer, position: 0, len: 0, waiting: [None; MOST_WAITING] }
+        Self { buffer, position: 0, len: 0, unfilled: [None; MAX_UNFILLED] }
     }
 
     /// Position of the next write.
@@ -101,7 +101,7 @@ impl<B: Buffer> ByteWriter<B> {
     /// [`ByteError::Unfilled`] if a reserved space was not filled.
     #[inline]
     pub fn finish(&self) -> Result<&[u8], ByteError> {
-        match self.waiting.iter().flatten().map(|waiting| waiting.start).min() {
+        match self.unfilled.iter().flatten().map(|unfilled| unfilled.start).min() {
             Some(byte) => Err(ByteError::Unfilled { byte }),
             None => Ok(self.written()),
         }
@@ -167,7 +167,7 @@ impl<B: Buffer> ByteWriter<B> {
     pub fn truncate(&mut self, len: usize) -> Result<(), ByteError> {
         self.seek(len)?;
         self.len = len;
-        self.forget(|waiting| waiting.end > len);
+        self.forget(|unfilled| unfilled.end > len);
         Ok(())
     }
 
@@ -185,7 +185,7 @@ impl<B: Buffer> ByteWriter<B> {
     #[inline]
     pub fn clear(&mut self) {
         (self.position, self.len) = (0, 0);
-        self.waiting = [None; MOST_WAITING];
+        self.unfilled = [None; MAX_UNFILLED];
     }
 
     /// Writes a primitive number. Its type decides the size: use `write(5u16)`, since a plain 5
@@ -287,9 +287,9 @@ impl<B: Buffer> ByteWriter<B> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn forget(&mut self, which: impl Fn(&Waiting) -> bool) {
-        for slot in &mut self.waiting {
-            *slot = slot.filter(|waiting| !which(waiting));
+    pub(super) fn forget(&mut self, which: impl Fn(&Unfilled) -> bool) {
+        for slot in &mut self.unfilled {
+            *slot = slot.filter(|unfilled| !which(unfilled));
         }
     }
 }
@@ -300,7 +300,7 @@ impl<B: Buffer> fmt::Debug for ByteWriter<B> {
             .field("position", &self.position)
             .field("len", &self.len)
             .field("capacity", &self.capacity())
-            .field("waiting", &self.waiting)
+            .field("unfilled", &self.unfilled)
             .finish()
     }
 }

@@ -151,8 +151,10 @@ impl RecordedPackets {
     pub fn packet_in<'d>(&self, datagram: &'d [u8]) -> Result<&'d [u8], PacketError> {
         match &self.gate {
             Recorded::Nothing => Ok(datagram),
-            Recorded::Id(id) => behind(datagram, |_| *id),
-            Recorded::Crc32(hasher) => behind(datagram, |packet| checksum(hasher, packet)),
+            Recorded::Id(id) => strip_protection(datagram, |_| *id),
+            Recorded::Crc32(hasher) => {
+                strip_protection(datagram, |packet| checksum(hasher, packet))
+            }
         }
     }
 }
@@ -210,8 +212,8 @@ impl Gate {
     pub(super) fn open<'a>(&'a mut self, datagram: &'a [u8]) -> Result<&'a [u8], PacketError> {
         match self {
             Self::None => Ok(datagram),
-            Self::Id(id) => behind(datagram, |_| *id),
-            Self::Crc32(hasher) => behind(datagram, |packet| checksum(hasher, packet)),
+            Self::Id(id) => strip_protection(datagram, |_| *id),
+            Self::Crc32(hasher) => strip_protection(datagram, |packet| checksum(hasher, packet)),
             Self::Sealed(seal) => seal.open(datagram),
         }
     }
@@ -230,7 +232,7 @@ const CRC_LEN: usize = 4;
 
 /// Returns the packet behind its protection, which must equal `expected`.
 #[inline]
-fn behind<const N: usize>(
+fn strip_protection<const N: usize>(
     datagram: &[u8],
     expected: impl FnOnce(&[u8]) -> [u8; N],
 ) -> Result<&[u8], PacketError> {

@@ -18,9 +18,9 @@ use crate::stream::{ByteStream, Stream, Target, Trace, Wire};
 ///
 /// Two sides that do not understand each other can send their identities and find out
 /// [why](Self::mismatch). With the feature `serde` an identity is also JSON. Send it only to peers
-/// whose address is verified, as over a connection: answering strangers with more bytes than they
-/// sent can be abused for amplification attacks. A tool with the identity reads packets without the
-/// program: [`decode`](Self::decode) and [`explain`](Self::explain).
+/// whose address is verified, as over a connection: answering unverified addresses with more bytes
+/// than they sent can be abused for amplification attacks. A tool with the identity reads packets
+/// without the program: [`decode`](Self::decode) and [`explain`](Self::explain).
 ///
 /// ```
 /// use tightwire::packet::{Identity, Protection};

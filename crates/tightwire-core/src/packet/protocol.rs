@@ -210,7 +210,7 @@ impl<P: Wire> Protocol<P> {
                 if room < capacity.saturating_sub(overhead) =>
             {
                 let length = needed_bits.div_ceil(8) as usize;
-                return Err(PacketWriteError::TooLong { length, most: room });
+                return Err(PacketWriteError::TooLong { length, limit: room });
             }
             Err(refused) => return Err(with_overhead(refused, overhead, capacity)),
         };

@@ -6,7 +6,7 @@ use crate::stream::{ErrorKind, ExplainedError, ReadError, WriteError};
 
 /// Reason why a datagram was refused.
 ///
-/// It is small and `Copy`, since strangers can cause any number of refusals.
+/// It is small and `Copy`, since anyone can cause any number of refusals.
 /// [`Protocol::read_explained`](crate::packet::Protocol::read_explained) also names the field.
 ///
 /// ```
@@ -82,7 +82,7 @@ pub enum PacketWriteError {
         /// Length of the packet in bytes.
         length: usize,
         /// Largest length in bytes.
-        most: usize,
+        limit: usize,
     },
     /// Every sequence number of the keys has been used: connect again with new keys.
     KeysUsedUp,
@@ -134,7 +134,11 @@ impl fmt::Display for PacketError {
                  identities of both sides",
             ),
             Self::Replayed { sequence } => {
-                write!(f, "replayed: datagram {sequence} was read already, or is too old to tell")
+                write!(
+                    f,
+                    "replayed: sequence number {sequence} was received already, or is before the \
+                     replay window"
+                )
             }
             Self::NotAuthentic => f.write_str(
                 "not authentic: sealed with another key or protocol, or modified in transit: if \
@@ -161,9 +165,9 @@ impl fmt::Display for PacketWriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Packet(refused) => refused.fmt(f),
-            Self::TooLong { length, most } => write!(
+            Self::TooLong { length, limit } => write!(
                 f,
-                "the packet has {length} bytes, but a sealed packet has at most {most}: split it"
+                "the packet has {length} bytes, but a sealed packet has at most {limit}: split it"
             ),
             Self::KeysUsedUp => f.write_str("the keys are used up: reconnect to get new keys"),
         }

@@ -74,7 +74,7 @@ impl<'s> Block<'s> {
             Shape::Struct { fields, .. } => {
                 let first = self.items.len();
                 self.add_fields(fields, path, guard);
-                // Those of a field whose type is a newtype are of what it wraps.
+                // Hints of a field whose type is a newtype apply to the wrapped value.
                 if let (Some(hints), Some(_)) = (hints, newtype(shape))
                     && let [item] = &mut self.items[first..]
                 {

@@ -124,11 +124,11 @@ pub(super) fn check(fields: &[Field]) -> Result<(), (&str, String)> {
             return refuse("`rotation` is for an array of four integers of 2 to 20 bits");
         }
         if *owner && *others {
-            return refuse("`owner` and `others` together leave nobody who gets the field");
+            return refuse("with both `owner` and `others`, no receiver gets the field");
         }
         let Some(of) = derivative_of else { continue };
         if *wraps {
-            return refuse("a rate of change does not wrap");
+            return refuse("a field with `derivative_of` cannot have `wraps`");
         }
         match named.get(&**of) {
             None => return refuse("`derivative_of` names no field of the same struct"),

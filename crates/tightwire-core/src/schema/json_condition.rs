@@ -37,8 +37,8 @@ impl Serialize for Integer {
 
 impl<'de> Deserialize<'de> for Integer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Of;
-        impl Visitor<'_> for Of {
+        struct IntegerVisitor;
+        impl Visitor<'_> for IntegerVisitor {
             type Value = Integer;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -62,7 +62,7 @@ impl<'de> Deserialize<'de> for Integer {
                 number.map(Integer).map_err(E::custom)
             }
         }
-        deserializer.deserialize_any(Of)
+        deserializer.deserialize_any(IntegerVisitor)
     }
 }
 

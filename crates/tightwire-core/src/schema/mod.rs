@@ -38,7 +38,7 @@ use crate::stream::{
     IntoTarget, MeasureStream, ReadError, ReadStream, Reading, Shape, Stream, Trace, Wire,
     WriteStream, explain_with,
 };
-pub(crate) use run::Skimmed;
+pub(crate) use run::ReadScratch;
 use run::{Walk, root_name};
 
 /// The wire form of a packet as data: every field with its operation.
@@ -222,10 +222,10 @@ impl Schema {
     /// Reads a packet without keeping the elements of lists: the tree has only their lengths.
     pub(crate) fn skim<S: Stream>(
         &self,
-        skimmed: &mut Skimmed,
+        scratch: &mut ReadScratch,
         stream: &mut S,
     ) -> Result<(), S::Error> {
-        Walk::skim(&self.root, skimmed, stream)
+        Walk::skim(&self.root, scratch, stream)
     }
 
     /// Writes, reads, measures or traces a tree, depending on the stream: like [`Wire::serialize`]

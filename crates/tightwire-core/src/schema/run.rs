@@ -49,7 +49,7 @@ impl Cost {
 /// State of a reader that needs no tree: one value for each list of the schema, into which all
 /// elements of the list are read one after the other. In the tree the elements are `()`.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Skimmed {
+pub(crate) struct ReadScratch {
     pub(crate) tree: Dynamic,
     /// Values by the address of the element's shape, which is different for each list of a schema.
     elements: Vec<(usize, Dynamic)>,
@@ -96,13 +96,13 @@ impl<'s> Walk<'s> {
     /// Reads the whole schema without keeping the elements of lists.
     pub(super) fn skim<S: Stream>(
         root: &'s Shape,
-        skimmed: &mut Skimmed,
+        scratch: &mut ReadScratch,
         stream: &mut S,
     ) -> Result<(), S::Error> {
-        let compares_lists = *skimmed.compares_lists.get_or_insert_with(|| compares_lists(root));
-        let elements = (!compares_lists).then(|| take(&mut skimmed.elements));
-        let (result, mut run) = Self::run(root, &mut skimmed.tree, stream, elements);
-        skimmed.elements = run.elements.take().unwrap_or_default();
+        let compares_lists = *scratch.compares_lists.get_or_insert_with(|| compares_lists(root));
+        let elements = (!compares_lists).then(|| take(&mut scratch.elements));
+        let (result, mut run) = Self::run(root, &mut scratch.tree, stream, elements);
+        scratch.elements = run.elements.take().unwrap_or_default();
         result
     }
 

@@ -289,7 +289,8 @@ fn length(length: u64) -> Checked {
     Ok(())
 }
 
-/// Checks that `min..=max`, scaled by 2^fraction_bits, is a range of one integer type.
+/// Checks that `min..=max`, scaled by 2 to the power of `fraction_bits`, is a range of one integer
+/// type.
 fn bounds(min: Number, max: Number, fraction_bits: u32) -> Checked {
     fn is_range<T: Int>(min: T, max: T, fraction_bits: u32) -> Option<bool> {
         Some(min.scaled(fraction_bits)? <= max.scaled(fraction_bits)?)

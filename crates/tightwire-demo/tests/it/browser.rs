@@ -21,7 +21,7 @@ pub(crate) struct Browser {
     problems: Vec<String>,
 }
 
-/// How the browser computes pictures: there is no graphics card.
+/// Graphics backend of the browser: there is no graphics card.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Graphics {
     /// Without WebGL.
@@ -66,7 +66,7 @@ impl Browser {
         browser
     }
 
-    /// Asks, and waits for the answer; what happened meanwhile is looked through for problems.
+    /// Sends a command and waits for the response; events meanwhile are checked for problems.
     pub(crate) fn call(&mut self, method: &str, params: Value) -> Value {
         self.calls += 1;
         let request = json!({"id": self.calls, "method": method, "params": params});
@@ -102,7 +102,7 @@ impl Browser {
         }
     }
 
-    /// What the console complained of so far.
+    /// Returns the console errors so far.
     pub(crate) fn problems(&mut self) -> Vec<String> {
         self.evaluate("0");
         self.problems.clone()
@@ -175,7 +175,7 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", json!({"features": [feature]}));
     }
 
-    /// Writes what is seen, or the whole page, as a PNG.
+    /// Writes the visible part, or the whole page, as a PNG.
     pub(crate) fn screenshot(&mut self, path: &Path, is_whole: bool) {
         let mut params = json!({"format": "png"});
         if is_whole {

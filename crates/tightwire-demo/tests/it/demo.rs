@@ -30,7 +30,7 @@ fn assert_within(value: &Value, name: &str, least: f64, most: f64) {
     assert!((least..=most).contains(&number), "{name} is {number}: {value:#}");
 }
 
-/// What every client must say after so many seconds, on a network that loses so much.
+/// Checks the summary of each client, for a run of `seconds` on a network with this loss.
 fn check(summary: &Value, clients: usize, seconds: f64, loss: [f64; 2], round_trip: [f64; 2]) {
     assert_within(summary, "seconds", seconds, seconds + 1.0);
     assert_within(summary, "raw_bytes", 8000.0, 10_000.0);
@@ -155,7 +155,7 @@ fn failing_recordings_are_reported() {
     assert!(errors.contains("/nowhere/demo.pcapng: "), "{errors}");
 }
 
-/// What a demo serves at a path, if there is something yet.
+/// Returns the response to a path; `None` before there is one.
 fn answer(address: &str, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");

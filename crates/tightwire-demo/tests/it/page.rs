@@ -66,7 +66,7 @@ impl Drop for Demo {
     }
 }
 
-/// Where the pictures go, to be looked at.
+/// Folder of the screenshots.
 fn pictures() -> PathBuf {
     let folder = std::env::var_os("TIGHTWIRE_PICTURES")
         .map_or_else(|| PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("page"), PathBuf::from);
@@ -154,7 +154,8 @@ fn the_page_shows_what_the_demo_does() {
     assert_both_worlds_move(&mut browser);
 }
 
-/// Goes through the spans by keyboard, and compares the first with a value to what the demo says.
+/// Goes through the spans by keyboard, and compares the first one that has a value with the demo's
+/// data.
 fn the_xray_shows_a_field(browser: &mut Browser) {
     browser.evaluate("document.getElementById('xray-card').scrollIntoView()");
     browser.wait_until("(tightwire.shownXray?.spans.length ?? 0) > 10", 30);
@@ -181,7 +182,7 @@ fn the_xray_shows_a_field(browser: &mut Browser) {
     browser.evaluate("document.getElementById('freeze').click()");
 }
 
-/// Between two readings of what the demo serves, the page showed something in between.
+/// Checks that the page showed a value between two that the demo served before and after.
 fn the_numbers_are_the_demos(browser: &mut Browser, demo: &Demo) {
     let before = demo.stats();
     sleep(Duration::from_millis(500));
@@ -254,8 +255,8 @@ fn distance(from: [f64; 2], to: [f64; 2]) -> f64 {
     (from[0] - to[0]).hypot(from[1] - to[1])
 }
 
-/// Fails unless the own cube moves in both worlds while `hold` is on, along a direction of the screen,
-/// and stops after.
+/// Fails unless the own cube moves in both worlds while `hold` is on, along a direction of the
+/// screen, and stops after.
 fn assert_steers(browser: &mut Browser, along: [f64; 2], mut hold: impl FnMut(&mut Browser, bool)) {
     hold(browser, true);
     browser.wait_until("tightwire.stats.is_steered", 20);
@@ -276,8 +277,8 @@ fn assert_steers(browser: &mut Browser, along: [f64; 2], mut hold: impl FnMut(&m
     });
 }
 
-/// Whether the own cube is left of the middle of the world, as the screen shows it, and the direction
-/// to the right there.
+/// Whether the own cube is left of the middle of the world, as the screen shows it, and the
+/// direction to the right there.
 fn right_of_the_screen(browser: &mut Browser) -> (bool, [f64; 2]) {
     browser.evaluate("scrollTo(0, 0); document.activeElement.blur()");
     browser.wait_until("tightwire.worlds.ownPlace(1) !== null", 30);
@@ -334,7 +335,7 @@ fn the_loss_control_changes_the_loss(browser: &mut Browser, demo: &Demo) {
     browser.wait_until("tightwire.stats.controls.loss === 0.3", 20);
     browser.wait_until("Math.abs(tightwire.stats.loss - 0.3) < 0.08", 20);
     assert!((demo.stats()["loss"].as_f64().unwrap() - 0.3).abs() < 0.15);
-    // It stays where it was put: what the demo says does not move it back.
+    // The slider stays where it was put: values of the demo do not move it back.
     sleep(Duration::from_secs(1));
     assert_eq!(browser.text("document.getElementById('loss').value"), "30");
     assert_both_worlds_move(browser);

@@ -23,7 +23,7 @@ fn a_recorded_scene_is_decided_by_its_options() {
     assert!(one != record("other.bin", &["--seed", "7", "--gravity", "2"]));
 }
 
-/// What the command says when it fails.
+/// Standard error of a failing command.
 fn error(arguments: &[&str]) -> String {
     let output = run(&[&["record-scene"], arguments].concat());
     assert!(!output.status.success(), "{arguments:?}");

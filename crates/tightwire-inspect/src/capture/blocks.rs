@@ -33,7 +33,7 @@ pub(super) const MAX_DATAGRAM: usize = u16::MAX as usize - 8;
 
 /// Maximum length of identity and snapshot description together, in bytes. The rest of the block is
 /// for tools, which add their names and comments when they copy a file.
-pub(super) const MAX_SAID: usize = 240 << 10;
+pub(super) const MAX_METADATA: usize = 240 << 10;
 
 #[derive(Wire)]
 pub(super) struct SectionHead {

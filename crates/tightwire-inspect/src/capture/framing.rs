@@ -37,7 +37,7 @@ impl<R: Read> Capture<R> {
             self.is_big_endian = match self.word(8) {
                 ORDER => false,
                 order if order.swap_bytes() == ORDER => true,
-                _ => return Err(self.malformed("a section of no known byte order")),
+                _ => return Err(self.malformed("unknown byte order of a section")),
             };
         }
 
@@ -47,7 +47,7 @@ impl<R: Read> Capture<R> {
         }
         if matches!(self.word(0), SECTION | INTERFACE | PACKET) {
             if length > MAX_BLOCK {
-                return Err(self.malformed("it is longer than 256 KiB, more than is read"));
+                return Err(self.malformed("longer than the maximum of 256 KiB"));
             }
             self.fill(length - FRAME)?;
             self.require(length)?;

@@ -39,7 +39,7 @@ impl<R: Read> Capture<R> {
         let version = self.word(4);
         let major = if form.is_big_endian { version >> 16 } else { version & 0xffff };
         if major != 2 {
-            return Err(self.malformed("a version of pcap other than 2"));
+            return Err(self.malformed("version of pcap other than 2"));
         }
         // The upper half tells whether frames end in a checksum. The checksum lies behind the bytes
         // that are read.
@@ -59,7 +59,7 @@ impl<R: Read> Capture<R> {
         self.require(PCAP_PACKET)?;
         let length = self.word(8) as usize;
         if length > MAX_BLOCK {
-            return Err(self.malformed("a packet longer than 256 KiB, more than is read"));
+            return Err(self.malformed("longer than the maximum of 256 KiB"));
         }
         self.fill(length)?;
         self.require(PCAP_PACKET + length)?;

@@ -9,7 +9,7 @@ use etherparse::PacketBuilder;
 
 use super::Direction;
 use super::blocks::{
-    InterfaceBlock, MAX_DATAGRAM, MAX_SAID, MetadataKind, PacketEnd, PacketHead, PartHead,
+    InterfaceBlock, MAX_DATAGRAM, MAX_METADATA, MetadataKind, PacketEnd, PacketHead, PartHead,
     SectionEnd, SectionHead,
 };
 use tightwire_core::packet::Identity;
@@ -138,13 +138,13 @@ impl<W: Write> CaptureWriter<W> {
     /// Begins a capture with this metadata.
     fn begin(writer: W, metadata: &[(MetadataKind, Vec<u8>)]) -> io::Result<Self> {
         let length: usize = metadata.iter().map(|(_, bytes)| bytes.len()).sum();
-        if length > MAX_SAID {
+        if length > MAX_METADATA {
             let (what, fewer) = match metadata {
                 [_] => ("identity takes", "packets"),
                 _ => ("identity and the classes of snapshots take", "packets or classes"),
             };
             return Err(invalid(format!(
-                "the {what} {length} bytes: a capture holds at most {MAX_SAID}, so record with shorter \
+                "the {what} {length} bytes: a capture holds at most {MAX_METADATA}, so record with shorter \
                  names or fewer {fewer}"
             )));
         }
@@ -350,7 +350,7 @@ fn bytes_of<T: Wire>(what: &str, value: T) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; measure(&value).div_ceil(8) as usize];
     let length = match encode_explained(&value, &mut bytes) {
         Ok(packet) => packet.len(),
-        Err(refused) => return Err(invalid(format!("the {what} cannot be sent: {refused}"))),
+        Err(refused) => return Err(invalid(format!("the {what} cannot be encoded: {refused}"))),
     };
     bytes.truncate(length);
     Ok(bytes)

@@ -6,10 +6,11 @@ use std::process::{Command, ExitCode};
 
 const ROUNDS: u64 = 1000;
 
-/// Whether everything is as it should be.
+/// Whether all comparisons passed.
 type Verdict = Result<bool, Box<dyn Error>>;
 
-/// The program: does the work that it is started again for, or compares and fails if that does.
+/// Runs a benchmark: with `--work`, the counted work; otherwise the comparison, which starts the
+/// program again with `--work`.
 pub(crate) fn run(
     program: &str,
     work: fn(&str, &str, &str) -> Verdict,
@@ -30,15 +31,15 @@ pub(crate) fn run(
     }
 }
 
-/// The instructions of one round: a thousand rounds are counted, and two thousand, and the difference is
-/// taken, which does not have the start of the process.
+/// Returns the instructions of one round: the difference between two thousand and one thousand
+/// rounds, which excludes the start of the process.
 pub(crate) fn instructions(job: &str, way: &str) -> Result<f64, Box<dyn Error>> {
     let [once, twice] = [ROUNDS, 2 * ROUNDS].map(|rounds| collected(job, way, rounds));
     let difference = twice?.checked_sub(once?).ok_or("more rounds took fewer instructions")?;
     Ok(difference as f64 / ROUNDS as f64)
 }
 
-/// The instructions of a whole process, as callgrind counts them.
+/// Returns the instructions of a whole process, counted by callgrind.
 fn collected(job: &str, way: &str, rounds: u64) -> Result<u64, Box<dyn Error>> {
     let output = Command::new("valgrind")
         .args(["--tool=callgrind", "--callgrind-out-file=/dev/null"])
@@ -51,5 +52,5 @@ fn collected(job: &str, way: &str, rounds: u64) -> Result<u64, Box<dyn Error>> {
         return Err(format!("valgrind failed:\n{report}").into());
     }
     let line = report.lines().find_map(|line| line.split_once("Collected :"));
-    Ok(line.ok_or("valgrind did not say what it counted")?.1.trim().parse()?)
+    Ok(line.ok_or("valgrind printed no count")?.1.trim().parse()?)
 }

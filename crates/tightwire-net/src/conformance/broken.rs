@@ -143,7 +143,7 @@ impl fmt::Display for ConformanceError {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotConnected => write!(f, "no connection"),
+            Self::NotConnected => write!(f, "the ends did not connect"),
             Self::ConnectedTwice => write!(f, "connected twice"),
             Self::Ended(reason) => write!(f, "the connection ended by itself: {reason}"),
             Self::NoSuchConnection(event) => write!(f, "{event} of an unknown connection"),
@@ -179,10 +179,7 @@ impl fmt::Display for Fault {
                 write!(f, "closed with reason \"{sent}\", received \"{received}\"")
             }
             Self::AfterEnd { arrived, sent } => {
-                write!(
-                    f,
-                    "the connection ended before its batches were reported: {arrived} of {sent}"
-                )
+                write!(f, "the end was reported after {arrived} of {sent} batches")
             }
             Self::EventAfterClose => write!(f, "an event after this end closed the connection"),
             Self::Path(what) => write!(f, "path: {what}"),

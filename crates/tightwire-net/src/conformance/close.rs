@@ -125,7 +125,7 @@ fn check_disconnected<A: Transport, B: Transport>(
     let fault = if result != Err(NotSentError::NotConnected(connection)) {
         Fault::NotRefused { expected: "not connected", result }
     } else if harness.transport(end).path(connection).is_some() {
-        Fault::Path("there is one of a connection that has ended")
+        Fault::Path("`Some` for a connection that has ended")
     } else {
         return Ok(());
     };

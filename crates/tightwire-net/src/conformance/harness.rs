@@ -99,7 +99,7 @@ impl<A: Transport, B: Transport> Harness<A, B> {
     /// Returns the path of an end's connection.
     pub(super) fn path(&mut self, end: End) -> Result<Path, EndFault> {
         let connection = self.connection(end);
-        let fault = Fault::Path("there is none of a connection");
+        let fault = Fault::Path("`None` for an open connection");
         self.transport(end).path(connection).ok_or(EndFault { end, fault })
     }
 

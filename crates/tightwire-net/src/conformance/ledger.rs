@@ -11,16 +11,16 @@ pub(super) struct Ledger {
     delivery: Delivery,
     counts: DeliveryCounts,
     /// One bit for each batch that has arrived.
-    seen: Vec<u64>,
+    arrived: Vec<u64>,
     /// Highest number of the batches that have arrived; `None` before the first.
     latest: Option<u32>,
     /// Counts of the smallest batches, by their byte.
-    tiny: Vec<Tiny>,
+    tiny: Vec<SmallBatchCounts>,
 }
 
 /// Counts of batches that are too small to carry their number.
 #[derive(Clone, Default)]
-struct Tiny {
+struct SmallBatchCounts {
     sent: u32,
     /// Number of these batches that have not arrived.
     left: u32,
@@ -28,8 +28,8 @@ struct Tiny {
 
 impl Ledger {
     pub(super) fn new(from: End, delivery: Delivery) -> Self {
-        let (seen, tiny) = (Vec::new(), vec![Tiny::default(); 256]);
-        Self { from, delivery, counts: DeliveryCounts::default(), seen, latest: None, tiny }
+        let (arrived, tiny) = (Vec::new(), vec![SmallBatchCounts::default(); 256]);
+        Self { from, delivery, counts: DeliveryCounts::default(), arrived, latest: None, tiny }
     }
 
     pub(super) fn counts(&self) -> &DeliveryCounts {
@@ -58,7 +58,7 @@ impl Ledger {
     pub(super) fn handle_sent(&mut self, length: usize) {
         let number = self.next();
         if number.is_multiple_of(64) {
-            self.seen.push(0);
+            self.arrived.push(0);
         }
         if batch::is_tiny(number) {
             let tiny = &mut self.tiny[number as usize % 256];
@@ -111,14 +111,14 @@ impl Ledger {
             return Err(Fault::Order { delivery, number, after });
         }
         let (word, bit) = (number as usize / 64, 1 << (number % 64));
-        if self.seen[word] & bit != 0 {
+        if self.arrived[word] & bit != 0 {
             if delivery != Delivery::Unreliable {
                 return Err(Fault::Twice { delivery, number });
             }
             self.counts.duplicated += 1;
             return Ok(());
         }
-        self.seen[word] |= bit;
+        self.arrived[word] |= bit;
         self.counts.arrived += 1;
         match self.latest {
             Some(after) if number < after => {
@@ -135,7 +135,7 @@ impl Ledger {
     /// Counts a batch that does not carry its number: only the totals are known.
     fn handle_tiny(&mut self, byte: u8, changed: Fault) -> Result<(), Fault> {
         let delivery = self.delivery;
-        let Tiny { sent, left } = &mut self.tiny[usize::from(byte)];
+        let SmallBatchCounts { sent, left } = &mut self.tiny[usize::from(byte)];
         match *left {
             0 if *sent == 0 => Err(changed),
             0 if delivery != Delivery::Unreliable => {
@@ -159,7 +159,8 @@ impl Ledger {
             return Ok(());
         }
         let DeliveryCounts { sent, arrived, .. } = self.counts;
-        let has_arrived = |number: u32| self.seen[number as usize / 64] >> (number % 64) & 1 == 1;
+        let has_arrived =
+            |number: u32| self.arrived[number as usize / 64] >> (number % 64) & 1 == 1;
         let is_named = self.is_in_order();
         let is_missing =
             |number: &u32| (is_named || !batch::is_tiny(*number)) && !has_arrived(*number);

@@ -42,7 +42,7 @@ pub(super) fn check_refusals<A: Transport, B: Transport>(
         return broken(Fault::NotRefused { expected: "not connected", result });
     }
     if transport.path(nobody).is_some() {
-        return broken(Fault::Path("there is one of an unknown connection"));
+        return broken(Fault::Path("`Some` for an unknown connection"));
     }
     transport.pause(nobody);
     transport.close(nobody, &Reason::Left);
@@ -59,7 +59,7 @@ pub(super) fn check_largest<A: Transport, B: Transport>(
     _: &mut Report,
 ) -> Result<(), EndFault> {
     let delivery = Delivery::ReliableOrderedFragmented;
-    let most = harness.path(end)?.max_fragmented.min(harness.options.most_waiting);
+    let most = harness.path(end)?.max_fragmented.min(harness.options.max_backlog);
     let mut ledger = Ledger::new(end, delivery);
     for length in [most / 2, most - 1, most] {
         if !send(harness, &mut ledger, end, delivery, length)? {
@@ -93,14 +93,14 @@ pub(super) fn check_full<A: Transport, B: Transport>(
             while send(harness, &mut ledger, end, delivery, length)? {
                 last_accepted = harness.now();
                 let accepted = ledger.counts().bytes as usize;
-                if accepted > harness.options.most_waiting {
+                if accepted > harness.options.max_backlog {
                     return broken(Fault::Unbounded { delivery, accepted });
                 }
             }
             harness.end_frame(IDLE);
         }
         if harness.path(end)?.backlog == 0 {
-            return broken(Fault::Path("the backlog is 0, and batches are refused"));
+            return broken(Fault::Path("the backlog is 0, but batches are refused"));
         }
         wait_for(harness, &mut ledger, end)?;
     }
@@ -208,7 +208,7 @@ fn wait_for<A: Transport, B: Transport>(
         }
         if harness.now() - progress.1 > harness.options.patience {
             ledger.check_complete().map_err(|fault| EndFault { end: receiver, fault })?;
-            let fault = Fault::Path("there is a backlog, and everything has come");
+            let fault = Fault::Path("the backlog is not 0, but everything arrived");
             return Err(EndFault { end, fault });
         }
     }

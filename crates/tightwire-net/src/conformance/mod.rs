@@ -94,10 +94,10 @@ pub struct Options {
     pub patience: Duration,
     /// Maximum bytes that may be accepted for an end that takes none.
     /// Default: 67,108,864.
-    pub most_waiting: usize,
+    pub max_backlog: usize,
     /// Maximum bytes of each unreliable delivery that may be kept for an end that polls nothing.
     /// Default: 6,291,456.
-    pub most_unreliable: usize,
+    pub max_unreliable: usize,
 }
 
 impl Default for Options {
@@ -108,8 +108,8 @@ impl Default for Options {
             frame: Duration::from_millis(4),
             is_perfect: true,
             patience: Duration::from_secs(30),
-            most_waiting: 64 << 20,
-            most_unreliable: 6 << 20,
+            max_backlog: 64 << 20,
+            max_unreliable: 6 << 20,
         }
     }
 }

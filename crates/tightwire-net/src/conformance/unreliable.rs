@@ -29,7 +29,7 @@ pub(super) fn check_flood<A: Transport, B: Transport>(
     _: &mut Report,
 ) -> Result<(), EndFault> {
     let receiver = end.other();
-    let most = harness.options.most_unreliable;
+    let most = harness.options.max_unreliable;
     for delivery in UNRELIABLE {
         let length = harness.path(end)?.max_datagram;
         let mut ledger = Ledger::new(end, delivery);

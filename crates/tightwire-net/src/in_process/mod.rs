@@ -91,7 +91,7 @@ enum State {
     Over,
 }
 
-/// Where the ends find each other.
+/// Shared state by which the two ends connect.
 #[derive(Debug)]
 struct Rendezvous {
     /// The newest connection. The other end may have an older one until it has polled its end.

@@ -33,7 +33,7 @@ pub(super) struct Amount {
 
 impl Queue {
     /// Largest buffer that is kept, in bytes.
-    const KEPT: usize = 16 << 20;
+    const MAX_SPARE_BYTES: usize = 16 << 20;
 
     /// Adds a batch with the next number of its sender.
     pub(super) fn push(&mut self, number: u64, delivery: Delivery, batch: &[u8]) {
@@ -100,7 +100,7 @@ impl Queue {
         self.entries.clear();
         (self.start, self.total) = (0, Amount::default());
         self.bytes.clear();
-        if self.bytes.capacity() > Self::KEPT {
+        if self.bytes.capacity() > Self::MAX_SPARE_BYTES {
             self.bytes = Vec::new();
         }
     }

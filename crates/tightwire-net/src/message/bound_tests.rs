@@ -49,7 +49,7 @@ fn at(tick: u32) -> Route {
     Route::from(Delivery::Reliable).at_tick(tick)
 }
 
-/// Takes what is ready when a tick is shown: the sizes, and whether each is overdue.
+/// Drains the messages that are ready at a shown tick: their sizes, and whether each is overdue.
 fn shown(messenger: &mut Messenger<()>, tick: u32) -> Vec<(u16, bool)> {
     let is_ready = |_, bound: Bound| bound.tick_near(tick).is_some_and(|of| of <= tick);
     let mut taken = Vec::new();
@@ -222,7 +222,7 @@ fn a_malformed_binding_is_refused_and_the_next_message_is_not() {
     let (mut messenger, peer) = messenger();
     let next = [16, 4, 2, 0, 0, 9, 0];
     let cases: [&[u8]; 5] = [
-        // Too short for a tick and for an object, an object that is none, and a kind that is none.
+        // Too short for a tick, too short for an object, an invalid object id, and an unknown kind.
         &[16, 0x44, 1, 0, 0, 1],
         &[16, 0x84, 2, 0, 0, 1, 2],
         &[16, 0x84, 5, 0, 0, 0, 0, 0x10, 9, 0],

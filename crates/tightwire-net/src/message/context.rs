@@ -34,7 +34,7 @@ pub struct Context<'a, C> {
     origin: MessageOrigin,
 }
 
-/// MessageOrigin of a message.
+/// Origin of a message: its sender, route and time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MessageOrigin {
     pub(super) sender: PeerId,

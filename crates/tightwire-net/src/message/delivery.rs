@@ -45,8 +45,8 @@ pub enum Stage {
     PostLateUpdate,
 }
 
-/// Delivery, channel and stage of a message, and what it is bound to. A [`Delivery`] alone is a route on channel 0 to
-/// [`Stage::Update`].
+/// Delivery, channel, stage and binding of a message. A [`Delivery`] alone is a route on channel 0
+/// to [`Stage::Update`].
 ///
 /// ```
 /// use tightwire::{Delivery, Stage};

@@ -34,7 +34,7 @@ pub struct ReceivedMessage<M> {
 // `while let Some(chat) = messenger.drain::<Chat>().next()`.
 pub struct Drain<'m, M, C> {
     pub(super) messenger: &'m mut Messenger<C>,
-    pub(super) lane: Option<QueueIndex>,
+    pub(super) queue: Option<QueueIndex>,
     messages: PhantomData<fn() -> M>,
 }
 
@@ -84,8 +84,8 @@ impl<C: 'static> Messenger<C> {
         let entry = self.registry.number::<M>().and_then(|number| self.registry.entry(number));
         let entry = entry.filter(|entry| entry.drained.is_some());
         // The stage does not matter for a type that is drained.
-        let lane = entry.map(|entry| entry.lane(Stage::Update));
-        Drain { messenger: self, lane, messages: PhantomData }
+        let queue = entry.map(|entry| entry.queue(Stage::Update));
+        Drain { messenger: self, queue, messages: PhantomData }
     }
 }
 
@@ -118,7 +118,7 @@ impl<M: Message, C: 'static> Drain<'_, M, C> {
     /// Reads messages until one is not refused.
     fn read_next(&mut self) -> Option<(MessageOrigin, &mut M)> {
         let origin = loop {
-            let (origin, item) = self.messenger.inbox.pop(self.lane?)?;
+            let (origin, item) = self.messenger.inbox.pop(self.queue?)?;
             self.messenger.release_held(&origin, &item);
             if Handling::new(self.messenger, origin, Some(item)).read::<M>() {
                 break origin;

@@ -92,9 +92,9 @@ pub enum MessageError {
     /// The size in the batch is not its actual size.
     BatchSize {
         /// Size in the batch, in bytes.
-        says: usize,
+        declared: usize,
         /// Actual size, in bytes.
-        has: usize,
+        actual: usize,
     },
     /// A message, or its header, ends beyond its batch.
     BeyondBatch {
@@ -124,7 +124,7 @@ pub enum MessageError {
     QueueFull(Stage),
     /// Too many messages of the type wait to be [drained](crate::message::Messenger::drain).
     NotDrained,
-    /// Too many messages or bytes of this peer wait already.
+    /// The peer has too many waiting messages or bytes.
     PeerLimit,
     /// The handler returned an error, or panicked.
     Handler,
@@ -200,7 +200,7 @@ impl fmt::Display for SendError {
             }
             Self::NotWritten { message, error } => write!(f, "{message} was not sent: {error}"),
             Self::Blocked(peer) => {
-                write!(f, "{peer} does not keep up: send less to it, and retry later")
+                write!(f, "{peer} is blocked: its backlog is at the limit; retry later")
             }
             Self::QueueFull(peer) => {
                 write!(
@@ -216,13 +216,13 @@ impl fmt::Display for SendError {
 impl fmt::Display for MessageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UnknownPeer => f.write_str("unknown peer"),
+            Self::UnknownPeer => f.write_str("the peer is not connected"),
             Self::BatchTooLong { length, limit } => {
                 write!(f, "the batch has {length} bytes: at most {limit} are allowed")
             }
             Self::NoMessages => f.write_str("the batch has no messages"),
-            Self::BatchSize { says, has } => {
-                write!(f, "the batch declares {says} bytes, but has {has}")
+            Self::BatchSize { declared, actual } => {
+                write!(f, "the batch declares {declared} bytes, but has {actual}")
             }
             Self::BeyondBatch { size, left } => {
                 write!(f, "the message declares {size} bytes, but the batch has {left} left")
@@ -234,8 +234,12 @@ impl fmt::Display for MessageError {
             Self::UnknownChannel { channel } => write!(f, "channel {channel} does not exist"),
             Self::Malformed(refused) => refused.fmt(f),
             Self::QueueFull(stage) => write!(f, "the queue of stage {stage:?} is full"),
-            Self::NotDrained => f.write_str("too many messages of this type wait to be drained"),
-            Self::PeerLimit => f.write_str("too many messages of this peer wait already"),
+            Self::NotDrained => {
+                f.write_str("the queue of this type is full: call `drain` every frame")
+            }
+            Self::PeerLimit => {
+                f.write_str("the peer has too many waiting messages: raise `peer_messages`")
+            }
             Self::Handler => f.write_str("the handler failed"),
             Self::Vetoed => f.write_str("vetoed by a hook"),
         }

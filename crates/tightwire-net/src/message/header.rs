@@ -19,7 +19,7 @@ pub(super) struct Header {
 
 /// The wire form of a header; `Size` has 16 or 32 bits.
 #[derive(Wire, Default)]
-struct Sent<Size> {
+struct WireHeader<Size> {
     number: u8,
     stage: u8,
     size: Size,
@@ -73,18 +73,18 @@ impl Sizes {
     pub(super) fn put_header(self, space: &mut [u8], header: Header) {
         let Header { number, stage, size, channel } = header;
         if self.is_large {
-            put::<7>(space, Sent { number, stage, size, channel });
+            put::<7>(space, WireHeader { number, stage, size, channel });
         } else {
-            put::<5>(space, Sent { number, stage, size: size as u16, channel });
+            put::<5>(space, WireHeader { number, stage, size: size as u16, channel });
         }
     }
 
     /// Reads a header of exactly these bytes.
     pub(super) fn header_of(self, bytes: &[u8]) -> Result<Header, ReadError> {
         fn read<Size: Wire + Default + Into<u32>>(bytes: &[u8]) -> Result<Header, ReadError> {
-            let mut sent = Sent::<Size>::default();
+            let mut sent = WireHeader::<Size>::default();
             decode_into(bytes, &mut sent)?;
-            let Sent { number, stage, size, channel } = sent;
+            let WireHeader { number, stage, size, channel } = sent;
             Ok(Header { number, stage, size: size.into(), channel })
         }
         if self.is_large { read::<u32>(bytes) } else { read::<u16>(bytes) }

@@ -42,7 +42,7 @@ impl<M: Message, C: 'static> Drain<'_, M, C> {
     ) -> Option<ReceivedMessage<M>> {
         loop {
             let (origin, item, is_overdue) =
-                self.messenger.pop_ready(self.lane?, hold, &mut is_ready)?;
+                self.messenger.pop_ready(self.queue?, hold, &mut is_ready)?;
             self.messenger.release_held(&origin, &item);
             if let Some(message) = self.read(origin, item) {
                 let message = core::mem::take(message);
@@ -57,13 +57,13 @@ impl<C: 'static> Messenger<C> {
     /// overdue, and whether it is.
     pub(super) fn pop_ready(
         &mut self,
-        lane: QueueIndex,
+        queue: QueueIndex,
         hold: Duration,
         is_ready: &mut impl FnMut(PeerId, Bound) -> bool,
     ) -> Option<(MessageOrigin, QueuedMessage, bool)> {
         let (peers, now) = (&mut self.peers, self.now);
         let mut is_overdue = false;
-        let (origin, item) = self.inbox.pop_if(lane, |deferred| {
+        let (origin, item) = self.inbox.pop_if(queue, |deferred| {
             let &mut DeferredMessage { sender, bound, time, batch_len, ref mut is_held } = deferred;
             is_overdue = false;
             if is_ready(sender, bound) {

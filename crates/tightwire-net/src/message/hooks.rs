@@ -24,7 +24,7 @@ pub struct MessageEvent {
 /// ```
 /// use tightwire::message::{Hooks, MessageEvent};
 ///
-/// /// Lets nobody chat.
+/// /// Vetoes every chat message.
 /// struct Silence;
 ///
 /// impl Hooks for Silence {

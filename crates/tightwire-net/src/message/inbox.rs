@@ -39,7 +39,7 @@ struct Queue {
     messages: usize,
 }
 
-/// DeferredMessage messages that are adjacent in a batch and have the same header. Small, since there can
+/// Waiting messages that are adjacent in a batch and have the same header. Small, since there can
 /// be thousands: values that all messages of a batch share are in [`HeldBatch`].
 #[derive(Clone, Copy, Debug)]
 struct Run {
@@ -172,13 +172,13 @@ impl Inbox {
         (place, start..start + body.len())
     }
 
-    pub(super) fn has_room(&self, lane: QueueIndex) -> bool {
-        self.room(lane) > 0
+    pub(super) fn has_room(&self, queue: QueueIndex) -> bool {
+        self.room(queue) > 0
     }
 
     /// Returns the number of messages that a queue can still take.
-    pub(super) fn room(&self, lane: QueueIndex) -> usize {
-        self.queue_length.saturating_sub(self.queues[lane.0].messages)
+    pub(super) fn room(&self, queue: QueueIndex) -> usize {
+        self.queue_length.saturating_sub(self.queues[queue.0].messages)
     }
 
     /// Iterates over the queues of the drained types.
@@ -192,7 +192,7 @@ impl Inbox {
     pub(super) fn push(
         &mut self,
         origin: &MessageOrigin,
-        lane: QueueIndex,
+        queue: QueueIndex,
         batch: usize,
         first: Range<usize>,
         messages: usize,
@@ -203,7 +203,7 @@ impl Inbox {
         let MessageOrigin { route, number, .. } = *origin;
         let Route { delivery, channel, stage, bound } = route;
         let (start, size) = (first.start as u32, first.len() as u32);
-        let queue = &mut self.queues[lane.0];
+        let queue = &mut self.queues[queue.0];
         queue.messages += messages;
         let (messages, batch) = (messages as u32, batch as u32);
         queue.runs.push_back(Run {
@@ -221,9 +221,9 @@ impl Inbox {
 
     /// Returns the next message of a queue, and its origin. Its batch is kept until it is released.
     #[inline]
-    pub(super) fn pop(&mut self, lane: QueueIndex) -> Option<(MessageOrigin, QueuedMessage)> {
-        let run = *self.queues[lane.0].runs.front()?;
-        let item = self.take(lane, 0)?;
+    pub(super) fn pop(&mut self, queue: QueueIndex) -> Option<(MessageOrigin, QueuedMessage)> {
+        let run = *self.queues[queue.0].runs.front()?;
+        let item = self.take(queue, 0)?;
         Some((self.origin(&run)?, item))
     }
 
@@ -238,10 +238,10 @@ impl Inbox {
     /// Returns the next message of a queue that is not bound, or that `takes` returns `true` for.
     pub(super) fn pop_if(
         &mut self,
-        lane: QueueIndex,
+        queue: QueueIndex,
         mut takes: impl FnMut(&mut DeferredMessage) -> bool,
     ) -> Option<(MessageOrigin, QueuedMessage)> {
-        let runs = &mut self.queues[lane.0].runs;
+        let runs = &mut self.queues[queue.0].runs;
         for (place, run) in runs.iter_mut().enumerate() {
             if let Some(bound) = Bound::unpack(run.bound) {
                 let held = self.batches[run.batch as usize].as_ref()?;
@@ -255,7 +255,7 @@ impl Inbox {
                 }
             }
             let run = *run;
-            let item = self.take(lane, place)?;
+            let item = self.take(queue, place)?;
             return Some((self.origin(&run)?, item));
         }
         None
@@ -270,17 +270,17 @@ impl Inbox {
     /// Returns the next message of a queue, if it is in the run of the one before: it has the same
     /// origin, and is in the same batch.
     #[inline]
-    pub(super) fn pop_behind(
+    pub(super) fn pop_in_run(
         &mut self,
-        lane: QueueIndex,
+        queue: QueueIndex,
         before: &QueuedMessage,
     ) -> Option<QueuedMessage> {
-        if before.behind == 0 { None } else { self.take(lane, 0) }
+        if before.behind == 0 { None } else { self.take(queue, 0) }
     }
 
     #[inline]
-    fn take(&mut self, lane: QueueIndex, place: usize) -> Option<QueuedMessage> {
-        let queue = &mut self.queues[lane.0];
+    fn take(&mut self, queue: QueueIndex, place: usize) -> Option<QueuedMessage> {
+        let queue = &mut self.queues[queue.0];
         let run = queue.runs.get_mut(place)?;
         let start = run.start as usize;
         let (batch, body) = (run.batch as usize, start..start + run.size as usize);

@@ -26,7 +26,7 @@ use tightwire_core::stream::{ErrorKind, Wire, WriteError};
 pub struct InternalBatch;
 
 impl InternalBatch {
-    /// Delivery of internal messages: in order, and of any size.
+    /// Delivery of control messages: in order, and of any size.
     pub const DELIVERY: Delivery = Delivery::ReliableOrderedFragmented;
 
     /// Replaces `out` by a batch with this message.

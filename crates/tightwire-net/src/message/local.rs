@@ -58,7 +58,7 @@ impl<C: 'static> Messenger<C> {
     ) -> Result<Option<usize>, SendError> {
         let origin = MessageOrigin { sender: PeerId::LOCAL, route, time: self.now, number };
         let entry = self.registry.entry(number).filter(|entry| entry.is_handled);
-        let lane = entry.ok_or(SendError::NotHandled { message: M::NAME })?.lane(route.stage);
+        let queue = entry.ok_or(SendError::NotHandled { message: M::NAME })?.queue(route.stage);
         if !self.config.stages.contains(&route.stage) {
             return Err(SendError::UnknownStage { message: M::NAME, stage: route.stage });
         }
@@ -68,10 +68,10 @@ impl<C: 'static> Messenger<C> {
             // A message that a peer would refuse to read is not handled here either.
             check(message).map_err(|error| not_written(message, error))?;
             let event = MessageEvent { peer: PeerId::LOCAL, message: M::NAME, route, size: None };
-            self.handle_now(state, origin, message, &event)?;
+            self.handle_immediately(state, origin, message, &event)?;
             return Ok(None);
         }
-        if !self.inbox.has_room(lane) {
+        if !self.inbox.has_room(queue) {
             return Err(SendError::QueueFull(PeerId::LOCAL));
         }
         let header_len = Sizes::of(route.delivery).header() + Bound::size_of(route.bound);
@@ -85,7 +85,7 @@ impl<C: 'static> Messenger<C> {
             }
         };
         let size = body.len();
-        self.inbox.push(&origin, lane, batch, body, 1);
+        self.inbox.push(&origin, queue, batch, body, 1);
         if let Some(entry) = self.registry.entry(number) {
             entry.stats.received.add(size);
         }
@@ -93,7 +93,7 @@ impl<C: 'static> Messenger<C> {
     }
 
     /// Passes a message to its handler without writing it.
-    fn handle_now<M: Message>(
+    fn handle_immediately<M: Message>(
         &mut self,
         state: &mut C,
         origin: MessageOrigin,

@@ -142,13 +142,13 @@ impl<C: 'static> MessengerBuilder<C> {
     pub fn build(self) -> Result<Messenger<C>, RegistryError> {
         let Self { config, entries, hooks } = self;
         if config.send_queue == 0 {
-            return Err(RegistryError::Config("`send_queue`: a peer needs at least one batch"));
+            return Err(RegistryError::Config("`send_queue` is 0, but must be at least 1"));
         }
         if config.batch_messages == 0 {
-            return Err(RegistryError::Config("`batch_messages`: a batch has at least one"));
+            return Err(RegistryError::Config("`batch_messages` is 0, but must be at least 1"));
         }
         if config.channels == 0 || config.channels > 256 {
-            return Err(RegistryError::Config("`channels`: there are 1 to 256"));
+            return Err(RegistryError::Config("`channels` must be in 1..=256"));
         }
         let registry = Registry::new(entries)?;
         Ok(Messenger {

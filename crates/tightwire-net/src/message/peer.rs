@@ -96,20 +96,20 @@ impl Peer {
         self.largest_mtu = self.largest_mtu.max(mtu);
     }
 
-    /// Returns the batch that has room for `more` bytes: the open one if it is of this delivery,
-    /// else the next.
+    /// Returns the batch that has room for `additional_bytes` bytes: the open one if it is of this
+    /// delivery, else the next.
     #[inline]
     pub(super) fn batch(
         &mut self,
         id: PeerId,
         delivery: Delivery,
-        more: usize,
+        additional_bytes: usize,
         pool: &mut Pool,
         config: &MessengerConfig,
     ) -> Result<&mut Batch, SendError> {
         let limit = self.limit(delivery);
-        let is_full =
-            self.open.len() + more > limit || self.open.messages() >= config.batch_messages;
+        let is_full = self.open.len() + additional_bytes > limit
+            || self.open.messages() >= config.batch_messages;
         if self.open.is_empty() || self.open.delivery() != delivery || is_full {
             self.next_batch(id, delivery, limit, pool, config)?;
         }

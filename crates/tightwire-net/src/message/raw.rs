@@ -48,7 +48,7 @@ impl<C: 'static> MessengerBuilder<C> {
 /// came: see [`Messenger::drain_raw`].
 pub struct RawDrain<'m, C> {
     messenger: &'m mut Messenger<C>,
-    lane: Option<QueueIndex>,
+    queue: Option<QueueIndex>,
 }
 
 impl<C: 'static> Messenger<C> {
@@ -59,7 +59,8 @@ impl<C: 'static> Messenger<C> {
     }
 
     /// Sends a message that was [registered](MessengerBuilder::queue_raw) by name and schema, and
-    /// is encoded already. It is not checked: the receiver refuses what is not of the schema.
+    /// is encoded already. It is not checked: the receiver refuses a body that does not fit the
+    /// schema.
     ///
     /// # Errors
     ///
@@ -76,17 +77,17 @@ impl<C: 'static> Messenger<C> {
         let Some(entry) = entry else {
             return Err(SendError::NotRegistered { message: "a message without a type" });
         };
-        let (message, lane) = (entry.name, entry.lane(route.stage));
+        let (message, queue) = (entry.name, entry.queue(route.stage));
         self.check_route(message, route)?;
         let event = || MessageEvent { peer: to, message, route, size: None };
         self.ask_before_send(event)?;
         if to == PeerId::LOCAL {
-            if !self.inbox.has_room(lane) {
+            if !self.inbox.has_room(queue) {
                 return Err(SendError::QueueFull(to));
             }
             let (batch, place) = self.inbox.add_local(body, self.now, &mut self.pool);
             let origin = MessageOrigin { sender: to, route, time: self.now, number };
-            self.inbox.push(&origin, lane, batch, place, 1);
+            self.inbox.push(&origin, queue, batch, place, 1);
         } else {
             let sizes = Sizes::of(route.delivery);
             let mut bytes = core::mem::take(&mut self.scratch);
@@ -112,8 +113,8 @@ impl<C: 'static> Messenger<C> {
     /// came. Empty for another number. What [`drain`](Self::drain) says of limits holds.
     pub fn drain_raw(&mut self, number: u8) -> RawDrain<'_, C> {
         let entry = self.registry.entry(number).filter(|entry| entry.is_raw());
-        let lane = entry.map(|entry| entry.lane(Stage::Update));
-        RawDrain { messenger: self, lane }
+        let queue = entry.map(|entry| entry.queue(Stage::Update));
+        RawDrain { messenger: self, queue }
     }
 }
 
@@ -121,7 +122,7 @@ impl<C: 'static> RawDrain<'_, C> {
     /// Returns the body of the next message, which nobody has checked: it may not be of the schema.
     pub fn next_ref(&mut self) -> Option<ReceivedMessage<&[u8]>> {
         let origin = loop {
-            let (origin, item) = self.messenger.inbox.pop(self.lane?)?;
+            let (origin, item) = self.messenger.inbox.pop(self.queue?)?;
             if self.read(origin, item) {
                 break origin;
             }
@@ -129,8 +130,8 @@ impl<C: 'static> RawDrain<'_, C> {
         self.received(origin, false)
     }
 
-    /// Returns the body of the next message that is not bound, or whose tick or object is there: see
-    /// [`Drain::next_ready`](super::Drain::next_ready).
+    /// Returns the body of the next message that is not bound, or whose tick or object is there:
+    /// see [`Drain::next_ready`](super::Drain::next_ready).
     pub fn next_ready_ref(
         &mut self,
         hold: Duration,
@@ -138,7 +139,7 @@ impl<C: 'static> RawDrain<'_, C> {
     ) -> Option<ReceivedMessage<&[u8]>> {
         let (origin, is_overdue) = loop {
             let (origin, item, is_overdue) =
-                self.messenger.pop_ready(self.lane?, hold, &mut is_ready)?;
+                self.messenger.pop_ready(self.queue?, hold, &mut is_ready)?;
             if self.read(origin, item) {
                 break (origin, is_overdue);
             }

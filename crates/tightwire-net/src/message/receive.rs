@@ -32,7 +32,7 @@ impl<C: 'static> Messenger<C> {
     /// #     .build()?;
     /// # let mut jumps = 0;
     /// let peer = messenger.add_peer(1200);
-    /// // One that nobody knows, and one that jumps.
+    /// // A message of an unknown type, and a jump.
     /// let batch = [10, 0, 99, 4, 0, 0, 0, 16, 4, 0, 0, 0];
     /// messenger.receive(peer, Delivery::Reliable, &batch, Duration::ZERO)?;
     /// messenger.run_stage(Stage::Update, &mut jumps);
@@ -82,7 +82,7 @@ impl<C: 'static> Messenger<C> {
     pub fn room(&self, peer: PeerId) -> usize {
         let Some(peer) = self.peers.get(peer) else { return 0 };
         let stages = self.config.stages.iter().map(|stage| QueueIndex::from(*stage));
-        let rooms = stages.chain(self.inbox.drained()).map(|lane| self.inbox.room(lane));
+        let rooms = stages.chain(self.inbox.drained()).map(|queue| self.inbox.room(queue));
         let own = self.config.peer_messages.saturating_sub(peer.waiting_messages);
         rooms.fold(own, usize::min)
     }
@@ -126,7 +126,7 @@ impl<C: 'static> Messenger<C> {
             return Err(MessageError::BatchTooLong { length, limit }.into());
         }
         let split = Split::new(batch, Sizes::of(delivery))?;
-        // A single batch is always taken, or the largest could never come.
+        // A single batch is always accepted, or the largest could never arrive.
         if peer.waiting_bytes > 0 && peer.waiting_bytes + length > self.config.peer_bytes() {
             return Err(MessageError::PeerLimit.into());
         }
@@ -156,7 +156,7 @@ impl<C: 'static> Messenger<C> {
             let (header, body) = message?;
             let (number, size) = (header.number, header.size as usize);
             let content = batch.get(body.clone()).unwrap_or_default();
-            let (route, lane) = match self.admit(from, delivery, (&header, content), taken.room) {
+            let (route, queue) = match self.admit(from, delivery, (&header, content), taken.room) {
                 Ok(admitted) => admitted,
                 Err(fault) => {
                     self.refuse(from, Some(number), fault);
@@ -167,13 +167,13 @@ impl<C: 'static> Messenger<C> {
             let held = *taken.held.get_or_insert_with(|| inbox.hold(from, batch, now, pool));
             // Adjacent messages with the same header are queued together, as long as there is room.
             // Hooks are called for each message.
-            let room = taken.room.min(inbox.room(lane));
+            let room = taken.room.min(inbox.room(queue));
             let is_alone = self.hooks.is_some() || route.bound.is_some();
             let more = if !is_alone { split.skip_same(room - 1) } else { 0 };
             let messages = 1 + more;
             let origin = MessageOrigin { sender: from, route, time: now, number };
             let body = body.start + Bound::size_of(route.bound)..body.end;
-            inbox.push(&origin, lane, held, body, messages);
+            inbox.push(&origin, queue, held, body, messages);
             taken.room -= messages;
             taken.messages += messages;
             if let Some(peer) = self.peers.get_mut(from) {
@@ -208,7 +208,7 @@ impl<C: 'static> Messenger<C> {
         let known = Stage::ALL.get(usize::from(stage & STAGE));
         let known = known.filter(|stage| self.config.stages.contains(stage));
         let stage = known.ok_or(MessageError::UnknownStage { stage })?;
-        let (lane, is_drained) = (entry.lane(*stage), entry.drained.is_some());
+        let (queue, is_drained) = (entry.queue(*stage), entry.drained.is_some());
         if usize::from(channel) >= self.config.channels {
             return Err(MessageError::UnknownChannel { channel });
         }
@@ -223,11 +223,11 @@ impl<C: 'static> Messenger<C> {
         if room == 0 {
             return Err(MessageError::PeerLimit);
         }
-        if !self.inbox.has_room(lane) {
+        if !self.inbox.has_room(queue) {
             let full = MessageError::QueueFull(route.stage);
             return Err(if is_drained { MessageError::NotDrained } else { full });
         }
-        Ok((route, lane))
+        Ok((route, queue))
     }
 
     /// Returns the next message of the run after one that was handled, if one more may be handled.
@@ -242,7 +242,7 @@ impl<C: 'static> Messenger<C> {
         if *left == 0 || self.hooks.is_some() {
             return None;
         }
-        let item = self.inbox.pop_behind(origin.route.stage.into(), handled)?;
+        let item = self.inbox.pop_in_run(origin.route.stage.into(), handled)?;
         self.count_popped(origin.sender, left);
         if let Some(entry) = self.registry.entry(origin.number) {
             entry.stats.handled += 1;
@@ -327,8 +327,8 @@ impl<C: 'static> Messenger<C> {
 
 /// Progress within a batch, and the room that its sender has left.
 struct BatchProgress {
-    /// Index of the kept batch; `None` until its first message waits. A batch of refused messages
-    /// only takes no memory, however many come.
+    /// Index of the kept batch; `None` until its first message waits. A batch with nothing but
+    /// refused messages takes no memory.
     held: Option<usize>,
     room: usize,
     messages: usize,

@@ -71,7 +71,7 @@ pub(super) struct Entry<C> {
     pub(super) stats: MessageStats,
 }
 
-/// Type of messages that are known by name and schema: nobody else has it.
+/// Placeholder type of messages that are known by name and schema only.
 struct Untyped;
 
 /// A type whose messages wait until the application drains them.
@@ -118,12 +118,12 @@ pub(super) enum HandleError {
 }
 
 /// The value that messages of a type are read into, and their handler.
-struct Receiver<M, H> {
+struct TypedHandler<M, H> {
     message: M,
     handler: H,
 }
 
-impl<M, C, H> Receive<C> for Receiver<M, H>
+impl<M, C, H> Receive<C> for TypedHandler<M, H>
 where
     M: Message,
     C: 'static,
@@ -206,7 +206,7 @@ impl<C: 'static> Entry<C> {
 
     /// Returns the queue of messages of this type that are sent to this stage.
     #[inline]
-    pub(super) fn lane(&self, stage: Stage) -> QueueIndex {
+    pub(super) fn queue(&self, stage: Stage) -> QueueIndex {
         match &self.drained {
             None => stage.into(),
             Some(drained) => QueueIndex::drained(drained.place),
@@ -224,7 +224,7 @@ impl<C: 'static> Entry<C> {
         let handler = move |message: &M, context: &mut Context<'_, C>| {
             handler(message, context).result(context.is_watched()).map_err(HandlerError)
         };
-        let receiver = Receiver { message: M::default(), handler };
+        let receiver = TypedHandler { message: M::default(), handler };
         Self { is_handled: true, receiver: Some(Box::new(receiver)), ..Self::sent::<M>() }
     }
 }

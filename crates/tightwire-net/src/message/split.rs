@@ -26,7 +26,7 @@ use tightwire_core::stream::encode;
 /// assert_eq!((messages[1].number, messages[1].body), (17, &[][..]));
 ///
 /// let mut cut = messages_in(&batch[..12], Delivery::Reliable);
-/// assert_eq!(cut.next(), Some(Err(MessageError::BatchSize { says: 11, has: 10 })));
+/// assert_eq!(cut.next(), Some(Err(MessageError::BatchSize { declared: 11, actual: 10 })));
 /// assert_eq!(cut.next(), None);
 /// ```
 #[must_use]
@@ -70,7 +70,7 @@ pub struct RawMessage<'b> {
     pub number: u8,
     /// Index of its stage in [`Stage::ALL`](crate::message::Stage::ALL), if there is such a stage.
     pub stage: u8,
-    /// Its channel.
+    /// Channel of the message.
     pub channel: u8,
     /// Tick or object that it is bound to; `None` if it is not.
     pub bound: Option<Bound>,
@@ -246,12 +246,12 @@ impl<'b> Split<'b> {
     /// Checks the size of a batch, and that it is not empty.
     pub(super) fn new(batch: &'b [u8], sizes: Sizes) -> Result<Self, MessageError> {
         let nothing = MessageError::NoMessages;
-        let (says, content) = batch.split_at_checked(sizes.batch()).ok_or(nothing)?;
-        let (says, has) = (sizes.batch_of(says).map_err(|_| nothing)?, content.len());
-        if says != has {
-            return Err(MessageError::BatchSize { says, has });
+        let (size, content) = batch.split_at_checked(sizes.batch()).ok_or(nothing)?;
+        let (declared, actual) = (sizes.batch_of(size).map_err(|_| nothing)?, content.len());
+        if declared != actual {
+            return Err(MessageError::BatchSize { declared, actual });
         }
-        if has == 0 {
+        if actual == 0 {
             return Err(nothing);
         }
         Ok(Self { batch, sizes, at: sizes.batch(), last: sizes.batch() })

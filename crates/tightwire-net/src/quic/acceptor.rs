@@ -11,34 +11,32 @@ use super::flood::{Rate, TokenBucket};
 use super::slot::Slot;
 use crate::transport::Connection;
 
-/// Numbers of connections by source address.
+/// Counts connections by source address.
 ///
-/// Whoever has not answered yet may have said any address: such count only together, and make
-/// others show where they are. Those that are not welcome yet have a limit of their own. When it is
-/// reached, a newcomer that has shown where it is takes the place of the one that is least likely
-/// to be a player: the oldest that has not answered, or else the oldest of the place that has the
-/// most of them.
+/// Addresses that are not validated may be spoofed: they count only together, and above a limit new
+/// connections must validate theirs. Unauthenticated connections have a limit of their own. When it
+/// is reached, a validated attempt evicts the oldest unvalidated connection, or else the oldest of
+/// the site with the most.
 #[derive(Debug, Default)]
 pub(super) struct Acceptor {
     sites: HashMap<Site, Count>,
-    /// Those that are not welcome, the oldest first.
+    /// Unauthenticated connections, oldest first.
     unauthenticated: VecDeque<UnauthenticatedConnection>,
-    /// Those that are incomplete, in all.
+    /// Number of incomplete handshakes.
     handshakes: usize,
-    /// A handshake takes as long as a hundred packets.
+    /// Rate limit of handshakes: each costs as much as a hundred packets.
     accepted: TokenBucket,
 }
 
-/// An origin of connections: an IPv4 address, or a network of IPv6 addresses with so many bits in
-/// common.
+/// Origin of connections: an IPv4 address, or an IPv6 network with the length of its prefix.
 type Site = (IpAddr, u8);
 
 /// Connections from one site.
 #[derive(Debug, Default)]
 struct Count {
-    /// Those that have answered.
+    /// Number of validated connections.
     validated: usize,
-    /// Connections that have not answered.
+    /// Number of unvalidated connections.
     unvalidated: usize,
     accepted: TokenBucket,
 }
@@ -51,7 +49,7 @@ struct UnauthenticatedConnection {
     since: Duration,
 }
 
-/// Way in which a connection is counted.
+/// State of a connection in the counts of its site.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum Counted {
     #[default]
@@ -63,20 +61,20 @@ pub(super) enum Counted {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Decision {
     Accept,
-    /// Accept, in the place of this one.
+    /// Accept, and evict this connection.
     Replace(Connection),
-    /// First it has to show that it is where it says.
+    /// Send a Retry: the client must validate its address.
     Retry,
-    /// It comes again, and then there may be time for it.
+    /// Drop the packet; the client retransmits.
     Ignore,
     Refuse,
 }
 
-/// A connection that asks to be accepted.
+/// A connection attempt.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ConnectionAttempt {
     address: SocketAddr,
-    /// It has shown that it is there.
+    /// Whether the address is validated.
     is_validated: bool,
     can_retry: bool,
 }
@@ -102,7 +100,7 @@ impl Acceptor {
     ) -> Decision {
         let replaced = match self.eviction(attempt.address, connections, config, now) {
             Ok(replaced) => replaced,
-            // To come again costs it a round trip, and shows that it is there.
+            // A Retry costs the client a round trip, and validates its address.
             Err(Decision::Ignore) if attempt.can_retry => return Decision::Retry,
             Err(decision) => return decision,
         };
@@ -112,7 +110,7 @@ impl Acceptor {
         if (is_crowded || replaced.is_some()) && attempt.can_retry {
             return Decision::Retry;
         }
-        // Nobody has to go for an address that anybody can make up.
+        // No connection is evicted for a spoofable address.
         if replaced.is_some() && !attempt.is_validated {
             return Decision::Refuse;
         }
@@ -122,8 +120,7 @@ impl Acceptor {
         replaced.map_or(Decision::Accept, Decision::Replace)
     }
 
-    /// The one that would have to go; what else becomes of the newcomer if there is no room and
-    /// none can.
+    /// Returns the connection to evict, if room is needed; or the decision if none can be evicted.
     fn eviction(
         &self,
         address: SocketAddr,
@@ -137,8 +134,8 @@ impl Acceptor {
                 self.unauthenticated.iter().filter(|one| one.sites.contains(&site));
             let too_many = (most / 2).max(MIN_UNAUTHENTICATED_PER_SITE);
             if is_full || unauthenticated.clone().count() >= too_many {
-                // Many who come at once from one place, as after a restart, do not drive each other
-                // out.
+                // Many clients of one site that connect at once, as after a restart, do not evict
+                // each other.
                 let is_old = |one: &&UnauthenticatedConnection| {
                     now.saturating_sub(one.since) >= GRACE_PERIOD
                 };
@@ -168,12 +165,12 @@ impl Acceptor {
         let most = counts.values().copied().max().unwrap_or(0);
         let has_most = |one: &&UnauthenticatedConnection| counts.get(&one.sites[1]) == Some(&most);
         let oldest = self.unauthenticated.iter().find(has_most)?;
-        // Where all are alone, there is nobody who takes more than others.
+        // If every site has one connection, no site takes more than its share.
         let may_go = most > 1 || now.saturating_sub(oldest.since) >= GRACE_PERIOD;
         may_go.then_some(oldest.connection)
     }
 
-    /// Whether there is time for a handshake. Only who is there uses up what its place has.
+    /// Takes a handshake token. Only validated attempts use up the budget of their site.
     fn take_handshake_token(
         &mut self,
         attempt: ConnectionAttempt,
@@ -196,7 +193,7 @@ impl Acceptor {
         self.handshakes = handshakes;
     }
 
-    /// A connection was accepted.
+    /// Counts an accepted connection.
     pub(super) fn add(&mut self, slot: &mut Slot, is_validated: bool, now: Duration) {
         self.handshakes += 1;
         let counted = if is_validated { Counted::Validated } else { Counted::Unvalidated };
@@ -209,13 +206,13 @@ impl Acceptor {
         });
     }
 
-    /// A connection is welcome.
+    /// Handles the welcome of a connection.
     pub(super) fn handle_welcome(&mut self, connection: Connection) {
         self.unauthenticated.retain(|one| one.connection != connection);
     }
 
-    /// Counts a connection whose handshake is complete as one that has answered. `false` if its
-    /// site has too many of these.
+    /// Counts a connection as validated when its handshake completes; `false` if its site has too
+    /// many.
     pub(super) fn handle_progress(&mut self, slot: &mut Slot, config: &QuicConfig) -> bool {
         if slot.counted != Counted::Unvalidated || !slot.is_validated() {
             return true;
@@ -231,7 +228,7 @@ impl Acceptor {
         has_room
     }
 
-    /// A connection has another address, from which it has answered. `false` if there are too many.
+    /// Moves a connection to its validated new address; `false` if the site has too many.
     pub(super) fn handle_migration(
         &mut self,
         slot: &mut Slot,
@@ -256,7 +253,7 @@ impl Acceptor {
             .all(|(site, most)| self.sites.get(&site).is_none_or(|count| count.validated < most))
     }
 
-    /// A connection is over.
+    /// Removes an ended connection.
     pub(super) fn remove(&mut self, slot: &mut Slot) {
         self.uncount(slot);
         self.handle_welcome(slot.id);
@@ -290,8 +287,8 @@ impl Acceptor {
     }
 }
 
-/// The places that an address is in: of IPv6, what a customer has for one network, and what a site
-/// has, which can make as many networks as it likes.
+/// Returns the sites of an address: the IPv4 address, or the /64 and /48 networks of an IPv6
+/// address.
 fn sites_of(address: SocketAddr) -> [Site; 2] {
     match address.ip().to_canonical() {
         IpAddr::V6(address) => {
@@ -308,21 +305,21 @@ fn distinct([first, second]: [Site; 2]) -> impl Iterator<Item = Site> {
     core::iter::once(first).chain((first != second).then_some(second))
 }
 
-/// The places that an address is in, and how many there can be, if so many can be of one address.
+/// Returns the sites of an address with their limits, if one address may have this many.
 fn limited_sites_of(address: SocketAddr, most: usize) -> impl Iterator<Item = (Site, usize)> {
     let per_site = most.saturating_mul(NETWORKS_PER_SITE);
     distinct(sites_of(address)).zip([most, per_site])
 }
 
-/// From one place, of those who have not answered.
+/// Maximum number of unvalidated connections of one site.
 const MAX_UNVALIDATED: usize = 4;
-/// From one place, of those who are not welcome, or half of those who can be connected.
+/// Maximum number of unauthenticated connections of one site: at least this many.
 const MIN_UNAUTHENTICATED_PER_SITE: usize = 8;
-/// As many networks of a site in IPv6 can have all their connections.
+/// Number of networks (/64) of one /48 site that can be full.
 const NETWORKS_PER_SITE: usize = 4;
 /// Time in which an honest client answers, unless its link is bad.
 const GRACE_PERIOD: Duration = Duration::from_secs(1);
-/// Each takes some 200 microseconds.
+/// Limit of handshakes per second: each takes about 200 microseconds.
 const HANDSHAKES_PER_SECOND: u32 = 500;
 
 #[cfg(test)]
@@ -359,13 +356,13 @@ mod tests {
         unauthenticated(ips, &mut acceptor);
         let decision = acceptor.decide(attempt("10.9.9.9"), 30, &config, NOW);
         assert_eq!(decision, Decision::Replace(Connection(5)));
-        // One that anybody may have made up first has to answer.
+        // A spoofable address has to be validated first.
         let asked =
             ConnectionAttempt { is_validated: false, can_retry: true, ..attempt("10.9.9.9") };
         assert_eq!(acceptor.decide(asked, 30, &config, NOW), Decision::Retry);
         let forged = ConnectionAttempt { is_validated: false, ..attempt("10.9.9.9") };
         assert_eq!(acceptor.decide(forged, 30, &config, NOW), Decision::Refuse);
-        // Whoever has not answered goes first.
+        // Unvalidated connections are evicted first.
         acceptor.unauthenticated[20].is_validated = false;
         let later = NOW + GRACE_PERIOD;
         let decision = acceptor.decide(attempt("10.9.9.9"), 30, &config, later);

@@ -7,8 +7,8 @@
 //! Reading a packet only to drop it takes a microsecond, and a full socket buffer loses the packets
 //! of other peers. Therefore the kernel drops it on Linux, by a socket filter of a few dozen
 //! instructions without privileges: connection ids have a hash that such a program can compute, and
-//! during a flood of unconnected addresses it has a list of up to 2,500 known addresses. Packets
-//! that it passes are checked again.
+//! during a flood of unconnected addresses it has a list of up to 2,500 connected addresses.
+//! Packets that it passes are checked again.
 
 use std::io;
 use std::net::UdpSocket;
@@ -21,18 +21,19 @@ use super::ids::{FIRST_BYTES, KIND, KeyedHash, LENGTH, LONG, VERSION};
 /// Attaches a filter to a socket: without its addresses if there are too many, none if that fails.
 pub(super) fn attach(socket: &UdpSocket, filter: &Filter) -> io::Result<()> {
     let socket = SockRef::from(socket);
-    let known = filter.unconnected.as_ref().map_or(0, |unconnected| unconnected.known.len());
-    if filter.loud.len() + known <= MOST && replace(&socket, filter).is_ok() {
+    let connected =
+        filter.unconnected.as_ref().map_or(0, |unconnected| unconnected.connected.len());
+    if filter.silenced.len() + connected <= MOST && replace(&socket, filter).is_ok() {
         return Ok(());
     }
     // Without the addresses, of which there are too many.
-    replace(&socket, &Filter { loud: Vec::new(), unconnected: None, ..filter.clone() })
+    replace(&socket, &Filter { silenced: Vec::new(), unconnected: None, ..filter.clone() })
 }
 
 fn replace(socket: &SockRef<'_>, filter: &Filter) -> io::Result<()> {
     let program = for_system(program(filter));
     socket.attach_filter(&program).or_else(|_| {
-        // The one before takes up memory until it is replaced, of which there may be little.
+        // The previous filter takes memory until it is replaced, and the limit is small.
         let _ = socket.detach_filter();
         socket.attach_filter(&program)
     })
@@ -40,7 +41,7 @@ fn replace(socket: &SockRef<'_>, filter: &Filter) -> io::Result<()> {
 
 fn for_system(program: Program) -> Vec<SockFilter> {
     let instruction = |Op { code, holds, fails, operand }| {
-        // How far it jumps is known when the program is written: never further than this goes.
+        // Distances are constants of the program, and fit into this type.
         SockFilter::new(code, holds as u8, fails as u8, operand)
     };
     program.into_iter().map(instruction).collect()
@@ -63,10 +64,10 @@ struct Op {
 fn program(filter: &Filter) -> Program {
     let unconnected = filter.unconnected.as_ref();
     let mut program = Program::new();
-    if unconnected.is_some() || !filter.loud.is_empty() {
+    if unconnected.is_some() || !filter.silenced.is_empty() {
         program.extend(address_hash(&filter.addresses));
         program.push(op(STORE, 0));
-        program.extend(if_in(&filter.loud, DROP));
+        program.extend(if_in(&filter.silenced, DROP));
     }
     let first = first_packet(unconnected);
     let short = later_packet(&filter.ids);
@@ -126,7 +127,7 @@ fn ours(unconnected: Option<&Unconnected>) -> Program {
     let Some(unconnected) = unconnected else { return vec![op(RETURN, PASS)] };
     let mut program = some(unconnected.share).to_vec();
     program.push(op(LOAD_STORED, 0));
-    program.extend(if_in(&unconnected.known, PASS));
+    program.extend(if_in(&unconnected.connected, PASS));
     program.push(op(RETURN, DROP));
     program
 }
@@ -253,19 +254,20 @@ mod tests {
     use super::super::ids::{ConnectionIds, Form};
     use super::*;
 
-    struct Stand {
+    struct TestBed {
         server: UdpSocket,
         ids: ConnectionIds,
         filter: Filter,
     }
 
-    impl Stand {
+    impl TestBed {
         fn new(ip: IpAddr) -> Self {
             let server = UdpSocket::bind((ip, 0)).unwrap();
             server.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
             let ids = ConnectionIds::new(KeyedHash::random());
             let addresses = KeyedHash::random();
-            let filter = Filter { ids: ids.hash, addresses, loud: Vec::new(), unconnected: None };
+            let filter =
+                Filter { ids: ids.hash, addresses, silenced: Vec::new(), unconnected: None };
             Self { server, ids, filter }
         }
 
@@ -283,7 +285,7 @@ mod tests {
         fn passed(&mut self, client: &UdpSocket, packets: &[Vec<u8>]) -> Vec<bool> {
             attach(&self.server, &self.filter).unwrap();
             packets.iter().for_each(|packet| _ = client.send(packet).unwrap());
-            let plain = Filter { loud: Vec::new(), unconnected: None, ..self.filter.clone() };
+            let plain = Filter { silenced: Vec::new(), unconnected: None, ..self.filter.clone() };
             attach(&self.server, &plain).unwrap();
             let last = [&[0x40][..], &self.ids.generate_cid(), b"last"].concat();
             client.send(&last).unwrap();
@@ -329,11 +331,11 @@ mod tests {
             (random >> 56) as u8
         };
         for ip in ips() {
-            let mut stand = Stand::new(ip);
-            let client = stand.client();
+            let mut test_bed = TestBed::new(ip);
+            let client = test_bed.client();
             let mut packets = Vec::new();
             for round in 0..100 {
-                let whole = [stand.ours(), stand.handshake(), first()];
+                let whole = [test_bed.ours(), test_bed.handshake(), first()];
                 for packet in &whole {
                     packets.push(packet.clone());
                     packets.push(packet[..usize::from(byte()) % packet.len()].to_vec());
@@ -346,9 +348,9 @@ mod tests {
             // No more at once than the socket's buffer has room for.
             for packets in packets.chunks(50) {
                 let expected: Vec<_> =
-                    packets.iter().map(|packet| stand.ids.form(packet) != Form::Other).collect();
+                    packets.iter().map(|packet| test_bed.ids.form(packet) != Form::Other).collect();
                 assert!(expected.contains(&true) && expected.contains(&false));
-                assert_eq!(stand.passed(&client, packets), expected, "{ip}");
+                assert_eq!(test_bed.passed(&client, packets), expected, "{ip}");
             }
         }
     }
@@ -356,40 +358,41 @@ mod tests {
     #[test]
     fn in_a_flood_connected_addresses_pass_and_a_share_of_others() {
         for (ip, others) in ips().into_iter().flat_map(|ip| [0, 20, 400].map(|n| (ip, n))) {
-            let mut stand = Stand::new(ip);
-            let [known, stranger, loud] = [0; 3].map(|_| stand.client());
-            let mut listed: Vec<_> = (0..others).map(|n| stand.ids.hash.hash([n])).collect();
-            listed.push(stand.hash_of(&known));
+            let mut test_bed = TestBed::new(ip);
+            let [connected, unconnected, silenced] = [0; 3].map(|_| test_bed.client());
+            let mut listed: Vec<_> = (0..others).map(|n| test_bed.ids.hash.hash([n])).collect();
+            listed.push(test_bed.hash_of(&connected));
             listed.sort_unstable();
-            stand.filter.loud = vec![stand.hash_of(&loud)];
-            stand.filter.unconnected = Some(Unconnected { share: 0, known: listed });
-            let packets = [stand.ours(), stand.handshake(), first(), vec![0x40; 30]];
-            assert_eq!(stand.passed(&known, &packets), [true, true, false, false]);
-            assert_eq!(stand.passed(&stranger, &packets), [false; 4]);
-            stand.filter.unconnected.as_mut().unwrap().share = u32::MAX;
-            assert_eq!(stand.passed(&stranger, &packets), [true, true, true, false]);
-            assert_eq!(stand.passed(&loud, &packets), [false; 4]);
-            stand.filter.unconnected.as_mut().unwrap().share = u32::MAX / 4;
+            test_bed.filter.silenced = vec![test_bed.hash_of(&silenced)];
+            test_bed.filter.unconnected = Some(Unconnected { share: 0, connected: listed });
+            let packets = [test_bed.ours(), test_bed.handshake(), first(), vec![0x40; 30]];
+            assert_eq!(test_bed.passed(&connected, &packets), [true, true, false, false]);
+            assert_eq!(test_bed.passed(&unconnected, &packets), [false; 4]);
+            test_bed.filter.unconnected.as_mut().unwrap().share = u32::MAX;
+            assert_eq!(test_bed.passed(&unconnected, &packets), [true, true, true, false]);
+            assert_eq!(test_bed.passed(&silenced, &packets), [false; 4]);
+            test_bed.filter.unconnected.as_mut().unwrap().share = u32::MAX / 4;
             let many: Vec<_> = (0..200).map(|_| packets[0].clone()).collect();
-            let some = stand.passed(&stranger, &many).iter().filter(|passed| **passed).count();
+            let some =
+                test_bed.passed(&unconnected, &many).iter().filter(|passed| **passed).count();
             assert!((15..=95).contains(&some), "{some} of 200 for a quarter");
-            assert_eq!(stand.passed(&known, &many), [true; 200]);
+            assert_eq!(test_bed.passed(&connected, &many), [true; 200]);
         }
     }
 
     #[test]
     fn addresses_beyond_the_program_size_are_left_out() {
-        let mut stand = Stand::new(Ipv4Addr::LOCALHOST.into());
-        let client = stand.client();
-        let packets = [stand.ours(), vec![0x40; 30]];
-        // The bytes that the system has for the filter of a socket.
+        let mut test_bed = TestBed::new(Ipv4Addr::LOCALHOST.into());
+        let client = test_bed.client();
+        let packets = [test_bed.ours(), vec![0x40; 30]];
+        // Limit of the system for the filter of a socket, in bytes.
         let memory = std::fs::read_to_string("/proc/sys/net/core/optmem_max").unwrap();
         let is_enough = memory.trim().parse::<u32>().unwrap() >= 100_000;
         for (count, ours_pass) in [(MOST, !is_enough), (MOST + 1, true)] {
-            let known = (0..count as u32).collect();
-            stand.filter.unconnected = Some(Unconnected { share: 0, known });
-            assert!(program(&stand.filter).len() <= 4096 || count > MOST);
-            assert_eq!(stand.passed(&client, &packets), [ours_pass, false], "{count}");
+            let connected = (0..count as u32).collect();
+            test_bed.filter.unconnected = Some(Unconnected { share: 0, connected });
+            assert!(program(&test_bed.filter).len() <= 4096 || count > MOST);
+            assert_eq!(test_bed.passed(&client, &packets), [ours_pass, false], "{count}");
         }
     }
 }

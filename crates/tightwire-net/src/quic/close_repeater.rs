@@ -10,8 +10,9 @@ use super::socket::{Packets, Socket};
 
 /// Repeats the packet with the reason why a connection was closed.
 ///
-/// QUIC sends it once, and again whenever a packet comes; but a peer that has nothing to send gets
-/// no answer, and if the packet was lost, learns only that the server does not know its connection.
+/// QUIC sends the packet once, and again as the response to a packet. A peer that sends nothing
+/// gets no response: if the close packet was lost, it would only learn that its connection is
+/// unknown.
 #[derive(Debug, Default)]
 pub(super) struct CloseRepeater {
     waiting: Vec<ClosePacket>,
@@ -44,7 +45,7 @@ impl CloseRepeater {
             }
             let ClosePacket { to, from, bytes, .. } = packet;
             let size = bytes.len();
-            // One that finds no room is as good as lost.
+            // A packet without room in the socket counts as lost.
             let _ = socket.send(now, &Packets { to: *to, from: *from, congestion: 0, bytes, size });
             packet.next = now.saturating_add(packet.pause);
             packet.pause *= 2;
@@ -59,5 +60,5 @@ impl CloseRepeater {
 
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LAST_PAUSE: Duration = Duration::from_millis(1280);
-/// Largest number of packets, so that an attacker that makes many connections end causes no more.
+/// Largest number of packets: an attacker that makes many connections end causes no more.
 const MOST: usize = 256;

@@ -5,8 +5,8 @@ use core::time::Duration;
 /// The limits of a [`Quic`](crate::quic::Quic) endpoint. Both sides can have their own.
 ///
 /// The memory that a connection can take on this side is at most twice
-/// [`max_fragmented`](Self::max_fragmented) and [`send_window`](Self::send_window) for what is sent,
-/// and for what is received [`receive_window`](Self::receive_window), one batch of `max_fragmented`
+/// [`max_fragmented`](Self::max_fragmented) and [`send_window`](Self::send_window) for sending,
+/// and for receiving [`receive_window`](Self::receive_window), one batch of `max_fragmented`
 /// and [`receive_datagrams`](Self::receive_datagrams). A hostile peer can make it more by sending
 /// little in each packet, since packets are kept whole: docs/RELIABILITY.md has the sum. One that
 /// is not [welcome](crate::transport::Transport::welcome) yet takes a small part of it.
@@ -20,7 +20,7 @@ use core::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QuicConfig {
     /// Largest number of connections, including those that are incomplete or still closing.
-    /// Newcomers beyond are refused.
+    /// New connections beyond it are refused.
     /// Default: 1,100.
     pub max_connections: usize,
     /// Largest number of connections from one IP address, or in IPv6 from one network (/64); from

@@ -65,7 +65,7 @@ impl WindowState {
 /// The congestion window, in bytes: grows while round-trip times stay short, and shrinks while they
 /// are long, since then packets wait in a queue.
 ///
-/// State that waits in a queue is worth nothing, so this keeps queues short. It compares averages
+/// State that waits in a queue is outdated, so the window keeps queues short. It compares averages
 /// over a round trip: single round-trip times vary with jitter, which is no queue. A lost packet
 /// alone says nothing about queues on a wireless link: the window shrinks only when a good part is
 /// lost. It uses no random numbers, so that a simulated run can be repeated.
@@ -126,9 +126,9 @@ impl Window {
         *this = (*this).min(average);
         let shortest = (*this).min(*before);
         let longest = shortest + (shortest / 4).max(MAX_WAIT).max(jitter);
-        // A queue that overflows loses much of what comes; a bad radio loses some of it.
+        // An overflowing queue loses many packets; a bad radio loses some.
         let is_overflowing = round.lost > (round.acknowledged + round.lost) / 3;
-        // Who sends less than it may does not fill the queue.
+        // A sender below its window does not fill the queue.
         if (average > longest && round.is_limited) || is_overflowing {
             self.is_starting = false;
             let share = longest.as_secs_f64() / average.as_secs_f64();
@@ -179,7 +179,7 @@ impl Controller for Window {
     }
 
     fn on_end_acks(&mut self, _: Instant, _: u64, _: bool, _: Option<u64>) {
-        // Those before it have waited for the acknowledgement.
+        // The packets before it have waited for the ack.
         if let Some(deviation) = self.newest.take() {
             self.state.add_deviation(deviation);
         }

@@ -113,12 +113,12 @@ impl Connections {
         let (handle, quinn) = self
             .endpoint
             .connect(instant, client, server, name)
-            .map_err(|error| QuicError::Address { server, why: error.to_string() })?;
+            .map_err(|error| QuicError::Address { server, reason: error.to_string() })?;
         self.add(handle, server, quinn, shared);
         Ok(())
     }
 
-    /// Whether everybody knows of every connection how it ended.
+    /// Whether all connections ended and both sides know the reason.
     pub(super) fn have_ended(&self) -> bool {
         let mut slots = self.slots.iter().filter_map(|(_, slot)| slot.as_ref());
         self.drained.is_empty() && slots.all(Slot::is_over)
@@ -222,15 +222,15 @@ impl Connections {
             return DROPPED;
         }
         let mut answer = Vec::new();
-        // Memory of its own for each: QUIC keeps parts of packets, and counts as memory what the
-        // packet has, not what it was cut from.
+        // A buffer for each packet: QUIC keeps parts of packets, and accounts for the bytes of a
+        // packet, not for those of the buffer that it was split from.
         let bytes = packet.bytes.into();
         let ecn = EcnCodepoint::from_bits(packet.congestion);
         match self.endpoint.handle(instant, packet.from, packet.to, ecn, bytes, &mut answer) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
                 return self.handle_packet_of(handle.0, packet.from, event);
             }
-            // At once: QUIC lets only so many wait.
+            // Decided immediately: QUIC buffers few attempts.
             Some(DatagramEvent::NewConnection(incoming)) => self.handle_attempt(incoming, instant),
             Some(DatagramEvent::Response(transmit)) => self.responses.push((transmit, answer)),
             None => {}
@@ -278,7 +278,7 @@ impl Connections {
             Decision::Refuse => {
                 let response = self.endpoint.refuse(incoming, &mut answer);
                 self.responses.push((response, answer));
-                // Those who come again and again are told only once a frame or so.
+                // Repeated refusals are reported about once a frame.
                 if self.refused.len() < 64 {
                     self.refused.push_back((canonical(address), Reason::Busy));
                 }
@@ -310,18 +310,17 @@ impl Connections {
         }
     }
 
-    /// Ends a connection for a newcomer, and forgets it at once: what is closed as usual takes a
-    /// second.
+    /// Evicts a connection immediately: an ordinary close takes a second.
     fn evict(&mut self, connection: Connection) {
         let instant = self.instant(self.now);
         let Some(place) = self.index_of(connection) else { return };
         if let Some(slot) = self.slot(place) {
-            slot.drop_now(instant, Reason::Busy);
+            slot.abort(instant, Reason::Busy);
         }
         self.exchange_events(place);
     }
 
-    /// Does what is due.
+    /// Handles expired timers.
     pub(super) fn end_input(&mut self) {
         let (now, instant) = (self.now, self.instant(self.now));
         let mut handshakes = 0;
@@ -427,7 +426,7 @@ impl Connections {
                     if !self.holds_unauthenticated {
                         self.welcome(found.0);
                     }
-                    // What was read makes room, which the other side must be told.
+                    // Reading opens the flow control window, which the other side must learn.
                     self.mark(place);
                     return Some(found);
                 }

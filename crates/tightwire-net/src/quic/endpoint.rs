@@ -82,7 +82,7 @@ pub struct Quic<S> {
     send_buffer: Vec<u8>,
     /// The socket supports filters.
     has_filter: bool,
-    /// Where a client connects to.
+    /// Server of a client; `None` for a server.
     remote: Option<Remote>,
     /// Fingerprint of a server's certificate.
     fingerprint: Option<Fingerprint>,
@@ -210,7 +210,7 @@ impl<S: Socket> Quic<S> {
         }
         self.close_repeater.send(&mut self.socket, now);
         for (transmit, bytes) in self.connections.take_responses() {
-            // They are answers to packets: who does not get one asks again.
+            // Responses to packets: a client without one retransmits.
             let _ = self.socket.send(now, &packets(&transmit, &bytes));
         }
         true

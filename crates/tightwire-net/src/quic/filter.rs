@@ -16,7 +16,7 @@ pub struct Filter {
     pub(super) ids: KeyedHash,
     pub(super) addresses: KeyedHash,
     /// Hashes of addresses whose packets are all dropped, in ascending order.
-    pub(super) loud: Vec<u32>,
+    pub(super) silenced: Vec<u32>,
     pub(super) unconnected: Option<Unconnected>,
 }
 
@@ -25,8 +25,8 @@ pub struct Filter {
 pub(super) struct Unconnected {
     /// Share of the packets, in 2^-32.
     pub(super) share: u32,
-    /// Hashes of the known addresses, in ascending order.
-    pub(super) known: Vec<u32>,
+    /// Hashes of the connected addresses, in ascending order.
+    pub(super) connected: Vec<u32>,
 }
 
 /// Returns an address and a port as words.

@@ -166,8 +166,8 @@ impl TokenBucket {
 const BUCKETS: usize = 4096;
 /// Limit of one address: a handshake takes about five packets, twice as many if much is lost.
 const UNCONNECTED_PER_SECOND: u32 = 200;
-/// Limit of all addresses without a connection: two packets for each of 2000 new clients. One that
-/// looks like the first of a connection takes about ten microseconds until it is known to be none.
+/// Limit of all addresses without a connection: two packets for each of 2000 new clients. A forged
+/// first packet takes about ten microseconds until it is refused.
 const ALL_UNCONNECTED_PER_SECOND: u32 = 4000;
 /// Limits of a connection that is not welcome: it needs about ten packets until then, and a hundred
 /// if the two sides have to exchange their descriptions.
@@ -268,13 +268,13 @@ mod tests {
         let [loud, victim] = [1, 2].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
         flood.add(loud);
         flood.add(victim);
-        assert!(flood.filter(Duration::ZERO).is_some_and(|filter| filter.loud.is_empty()));
+        assert!(flood.filter(Duration::ZERO).is_some_and(|filter| filter.silenced.is_empty()));
         for _ in 0..1000 {
             flood.handle_dropped(Some(loud), Rate::of(4000));
             flood.handle_dropped(None, Rate::of(4000));
         }
         let filter = flood.filter(Duration::from_millis(100));
-        assert_eq!(filter.map(|filter| filter.loud.len()), Some(1));
+        assert_eq!(filter.map(|filter| filter.silenced.len()), Some(1));
         flood.remove(loud);
         flood.remove(victim);
         assert!(flood.connected.is_empty());

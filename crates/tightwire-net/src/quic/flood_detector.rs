@@ -9,37 +9,37 @@ use super::ids::KeyedHash;
 
 /// Detects addresses that send too much.
 ///
-/// A known address that sends more than twice its limit is silenced for a while. When unconnected
-/// addresses send more than their limit, the socket gets a list of the known addresses, and passes
-/// only a random share of all other packets: as many as the limit allows. New clients can still
-/// connect, if their packets are among those that pass.
+/// A connected address that sends more than twice its limit is silenced for a while. When
+/// unconnected addresses send more than their limit, the socket gets a list of the connected
+/// addresses, and passes only a random share of all other packets: as many as the limit allows. New
+/// clients can still connect, if their packets are among those that pass.
 #[derive(Debug)]
 pub(super) struct FloodDetector {
     ids: KeyedHash,
     addresses: KeyedHash,
     /// Limit of packets of unconnected addresses per second.
-    most: u32,
+    max_unconnected: u32,
     /// Start of the counting window.
     since: Duration,
     unconnected: u32,
     /// Share of the packets of unconnected addresses that the socket passes.
     share: f32,
     /// Silenced addresses, with the end of the silence.
-    loud: HashMap<SocketAddr, Duration>,
+    silenced: HashMap<SocketAddr, Duration>,
     /// Whether the last filter passed everything; `None` before the first filter.
     is_plain: Option<bool>,
 }
 
 impl FloodDetector {
-    pub(super) fn new(ids: KeyedHash, most: u32) -> Self {
+    pub(super) fn new(ids: KeyedHash, max_unconnected: u32) -> Self {
         Self {
             ids,
             addresses: KeyedHash::random(),
-            most,
+            max_unconnected,
             since: Duration::ZERO,
             unconnected: 0,
             share: 1.0,
-            loud: HashMap::new(),
+            silenced: HashMap::new(),
             is_plain: None,
         }
     }
@@ -53,7 +53,7 @@ impl FloodDetector {
         self.is_plain.is_none() || now >= self.since + WINDOW
     }
 
-    /// Silences a known address that has sent more than twice its limit `per_second` in this
+    /// Silences a connected address that has sent more than twice its limit `per_second` in this
     /// window: `too_many` of its packets were beyond the limit.
     pub(super) fn check_connected(
         &mut self,
@@ -64,7 +64,7 @@ impl FloodDetector {
     ) {
         let most = per_second as f32 * now.saturating_sub(self.since).as_secs_f32();
         if too_many as f32 > most {
-            self.loud.insert(address, now + SILENCE);
+            self.silenced.insert(address, now + SILENCE);
         }
     }
 
@@ -72,28 +72,29 @@ impl FloodDetector {
     pub(super) fn filter<'a>(
         &mut self,
         now: Duration,
-        known: impl Iterator<Item = &'a SocketAddr>,
+        connected: impl Iterator<Item = &'a SocketAddr>,
     ) -> Option<Filter> {
         let seconds = now.saturating_sub(self.since).max(WINDOW).as_secs_f32();
         let offered = self.unconnected as f32 / self.share / seconds;
         // The share at most doubles per window, since a flood that pauses is expected to go on.
-        let share = (self.most as f32 / offered.max(1.0)).min(2.0 * self.share);
+        let share = (self.max_unconnected as f32 / offered.max(1.0)).min(2.0 * self.share);
         // If the socket passes more than this share, `offered` is overestimated more in each
-        // window: `LEAST` keeps the share from falling for ever.
-        self.share = share.clamp(LEAST, 1.0);
-        self.loud.retain(|_, until| now < *until);
+        // window: `MIN_SHARE` keeps the share from falling for ever.
+        self.share = share.clamp(MIN_SHARE, 1.0);
+        self.silenced.retain(|_, until| now < *until);
         (self.since, self.unconnected) = (now, 0);
 
-        let is_plain = self.share == 1.0 && self.loud.is_empty();
+        let is_plain = self.share == 1.0 && self.silenced.is_empty();
         if self.is_plain.replace(is_plain) == Some(true) && is_plain {
             return None;
         }
         let unconnected = (self.share < 1.0).then(|| Unconnected {
             share: (self.share * u32::MAX as f32) as u32,
-            known: self.hashes(known.filter(|address| !self.loud.contains_key(address))),
+            connected: self
+                .hashes(connected.filter(|address| !self.silenced.contains_key(address))),
         });
-        let loud = self.hashes(self.loud.keys());
-        Some(Filter { ids: self.ids, addresses: self.addresses, loud, unconnected })
+        let silenced = self.hashes(self.silenced.keys());
+        Some(Filter { ids: self.ids, addresses: self.addresses, silenced, unconnected })
     }
 
     fn hashes<'a>(&self, addresses: impl Iterator<Item = &'a SocketAddr>) -> Vec<u32> {
@@ -106,7 +107,7 @@ impl FloodDetector {
 
 /// Smallest share of packets that pass. After a flood, the share doubles with every window, so that
 /// all packets pass again after about a second.
-const LEAST: f32 = 1.0 / 4096.0;
+const MIN_SHARE: f32 = 1.0 / 4096.0;
 /// Length of the counting window.
 const WINDOW: Duration = Duration::from_millis(100);
 /// Time for which an address that sends too much is silenced. By default this is less than the idle
@@ -140,18 +141,18 @@ mod tests {
     fn the_filter_passes_as_many_packets_as_are_read() {
         let (mut detector, mut window) = (FloodDetector::new(KeyedHash::random(), MOST), 0);
         let plain = after(&mut detector, &mut window, 0).unwrap();
-        assert_eq!((plain.unconnected, plain.loud.len()), (None, 0));
+        assert_eq!((plain.unconnected, plain.silenced.len()), (None, 0));
         assert_eq!(after(&mut detector, &mut window, MOST / 10), None, "as many as there may be");
         for _ in 0..10 {
             let unconnected =
                 after(&mut detector, &mut window, 20_000).unwrap().unconnected.unwrap();
             let pass = f64::from(unconnected.share) / 2f64.powi(32) * 200_000.0;
             assert!((3_800.0..4_200.0).contains(&pass), "{pass}");
-            let known = [1, 2].map(|port| detector.addresses.hash(words(&address(port))));
-            assert!(unconnected.known.is_sorted());
+            let connected = [1, 2].map(|port| detector.addresses.hash(words(&address(port))));
+            assert!(unconnected.connected.is_sorted());
             assert!(
-                unconnected.known.len() == 2
-                    && known.iter().all(|it| unconnected.known.contains(it))
+                unconnected.connected.len() == 2
+                    && connected.iter().all(|it| unconnected.connected.contains(it))
             );
         }
         let mut windows = 1;
@@ -169,7 +170,7 @@ mod tests {
             (0..20_000).for_each(|_| detector.count_unconnected());
             assert!(detector.filter(WINDOW * window, [].iter()).is_some());
         }
-        assert_eq!(detector.share, LEAST);
+        assert_eq!(detector.share, MIN_SHARE);
         let mut is_over = |window: &u32| {
             let filter = detector.filter(WINDOW * (100 + window), [].iter());
             filter.is_some_and(|filter| filter.unconnected.is_none())
@@ -180,16 +181,16 @@ mod tests {
     #[test]
     fn addresses_above_twice_their_rate_are_silenced_for_a_while() {
         let mut detector = FloodDetector::new(KeyedHash::random(), MOST);
-        let known = [address(1), address(2)];
-        assert!(detector.filter(Duration::ZERO, known.iter()).is_some());
+        let connected = [address(1), address(2)];
+        assert!(detector.filter(Duration::ZERO, connected.iter()).is_some());
         detector.check_connected(address(1), 99, 1000, WINDOW);
         detector.check_connected(address(2), 101, 1000, WINDOW);
-        let filter = detector.filter(WINDOW, known.iter()).unwrap();
-        assert_eq!(filter.loud, [detector.addresses.hash(words(&address(2)))]);
+        let filter = detector.filter(WINDOW, connected.iter()).unwrap();
+        assert_eq!(filter.silenced, [detector.addresses.hash(words(&address(2)))]);
         assert_eq!(filter.unconnected, None);
         let later = WINDOW + SILENCE;
-        assert!(!detector.filter(later - WINDOW, known.iter()).unwrap().loud.is_empty());
-        assert!(detector.filter(later, known.iter()).unwrap().loud.is_empty());
-        assert_eq!(detector.filter(later + WINDOW, known.iter()), None);
+        assert!(!detector.filter(later - WINDOW, connected.iter()).unwrap().silenced.is_empty());
+        assert!(detector.filter(later, connected.iter()).unwrap().silenced.is_empty());
+        assert_eq!(detector.filter(later + WINDOW, connected.iter()), None);
     }
 }

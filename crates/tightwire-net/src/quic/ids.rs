@@ -39,7 +39,7 @@ impl KeyedHash {
 pub(super) struct ConnectionIds {
     pub(super) hash: KeyedHash,
     random: RandomState,
-    given: u64,
+    generated: u64,
 }
 
 /// Form of a packet, by its unencrypted part (RFC 9000, 17).
@@ -55,7 +55,7 @@ pub(super) enum Form {
 
 impl ConnectionIds {
     pub(super) fn new(hash: KeyedHash) -> Self {
-        Self { hash, random: RandomState::new(), given: 0 }
+        Self { hash, random: RandomState::new(), generated: 0 }
     }
 
     pub(super) fn form(&self, packet: &[u8]) -> Form {
@@ -89,8 +89,8 @@ impl ConnectionIds {
 
 impl ConnectionIdGenerator for ConnectionIds {
     fn generate_cid(&mut self) -> ConnectionId {
-        self.given += 1;
-        let word = self.random.hash_one(self.given) as u32;
+        self.generated += 1;
+        let word = self.random.hash_one(self.generated) as u32;
         let id = [word, self.hash.hash([word])].map(u32::to_be_bytes);
         ConnectionId::new(id.as_flattened())
     }

@@ -28,7 +28,7 @@ pub(super) struct Incoming {
 struct Assembly {
     delivery: Option<Delivery>,
     bytes: BytesMut,
-    /// The stream is in the queue of readable streams.
+    /// Whether the stream is in the queue of readable streams.
     is_queued: bool,
 }
 
@@ -52,15 +52,14 @@ impl Incoming {
         }
     }
 
-    /// Begins with another stream: one that has something in each frame may leave no room for the
-    /// others.
+    /// Begins with another stream: a stream with data in each frame could starve the others.
     pub(super) fn rotate(&mut self) {
         if !self.readable.is_empty() {
             self.readable.rotate_left(1);
         }
     }
 
-    /// The next unreliable batch.
+    /// Returns the next unreliable batch.
     pub(super) fn next_datagram(
         &mut self,
         quinn: &mut Quinn,
@@ -76,7 +75,7 @@ impl Incoming {
                         return Ok(Some((delivery, datagram)));
                     }
                 }
-                _ => return Err("a reliable batch in a datagram"),
+                _ => return Err("reliable batch in a datagram"),
             }
         }
         guard.handle_datagram(false);
@@ -86,11 +85,11 @@ impl Incoming {
     /// Whether a batch is newer than all before it, as far as 16 bits can tell.
     fn is_newest(&mut self, datagram: &mut Bytes) -> Result<bool, Violation> {
         if datagram.len() < 2 {
-            return Err("a datagram without its number");
+            return Err("datagram without a sequence number");
         }
         let number = datagram.split_to(2);
         let number = tightwire_core::stream::decode::<u16>(&number)
-            .map_err(|_| "a datagram without its number")?;
+            .map_err(|_| "datagram without a sequence number")?;
         let is_newest = self.newest.is_none_or(|newest| (number.wrapping_sub(newest) as i16) > 0);
         if is_newest {
             self.newest = Some(number);
@@ -118,7 +117,7 @@ impl Incoming {
                 Ok(Next::Last(_) | Next::Nothing) | Err(_) => guard.handle_end(stream.into()),
             }
             match next? {
-                // WindowState may follow in the same stream.
+                // Further batches may follow in the same stream.
                 Next::Batch(delivery, batch) => return Ok(Some((delivery, batch))),
                 Next::Last(batch) => {
                     readable.pop_front();
@@ -170,7 +169,7 @@ impl Assembly {
             return Ok(found);
         }
         let mut receiving = quinn.recv_stream(stream);
-        // It has been read to its end before.
+        // The stream was read to its end before.
         let Ok(mut chunks) = receiving.read(true) else { return Ok(Next::Nothing) };
         loop {
             match chunks.next(self.wanted(config)) {
@@ -191,9 +190,9 @@ impl Assembly {
                 Ok(None) if self.delivery == Some(Delivery::Reliable) => {
                     return Ok(Next::Last(self.bytes.split().freeze()));
                 }
-                Ok(None) => return Err("a stream that ended before it should"),
+                Ok(None) => return Err("unexpected end of a stream"),
                 Err(ReadError::Blocked) => return Ok(Next::Blocked),
-                Err(ReadError::Reset(_)) => return Err("a stream that was given up"),
+                Err(ReadError::Reset(_)) => return Err("stream reset"),
             }
         }
     }
@@ -205,11 +204,11 @@ impl Assembly {
             Delivery::Reliable => {}
             Delivery::ReliableOrdered | Delivery::ReliableOrderedFragmented => {
                 if ordered.contains(&delivery) {
-                    return Err("a second stream where there is one");
+                    return Err("second stream of an ordered delivery");
                 }
                 ordered.push(delivery);
             }
-            _ => return Err("an unreliable batch in a stream"),
+            _ => return Err("unreliable batch in a stream"),
         }
         self.delivery = Some(delivery);
         Ok(())
@@ -219,13 +218,13 @@ impl Assembly {
     fn next(&mut self, config: &QuicConfig) -> Result<Option<Next>, Violation> {
         let Some(delivery) = self.delivery else { return Ok(None) };
         if delivery == Delivery::Reliable {
-            // It ends with its stream.
+            // The batch ends with its stream.
             let is_short = self.bytes.len() <= MAX_BATCH;
-            return if is_short { Ok(None) } else { Err("a batch that is too long") };
+            return if is_short { Ok(None) } else { Err("batch too long") };
         }
         let Some(length) = length_of(&self.bytes, delivery) else { return Ok(None) };
         if length > limit_of(delivery, config) {
-            return Err("a batch that is too long");
+            return Err("batch too long");
         }
         if self.bytes.len() < length {
             return Ok(None);
@@ -269,7 +268,7 @@ fn limit_of(delivery: Delivery, config: &QuicConfig) -> usize {
 /// Takes the byte with which a datagram or a stream begins.
 fn delivery_of(bytes: &mut Bytes) -> Result<Delivery, Violation> {
     if bytes.is_empty() {
-        return Err("a datagram or a stream of nothing");
+        return Err("empty datagram or stream");
     }
     tightwire_core::stream::decode(&[bytes.get_u8()]).map_err(|_| "a delivery that there is not")
 }

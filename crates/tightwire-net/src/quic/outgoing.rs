@@ -12,12 +12,12 @@ use crate::transport::NotSentError;
 /// Batches that wait to be sent over one connection.
 ///
 /// An unreliable batch is a datagram of QUIC. A batch of [`Delivery::Reliable`] is a stream of its
-/// own, so that the loss of one holds no other up. The batches of an ordered delivery follow each
-/// other in one stream, which says nothing about their sizes, since a batch begins with its own.
+/// own, so that the loss of one delays no other. The batches of an ordered delivery follow each
+/// other in one stream without further framing, since a batch begins with its size.
 /// Each datagram and each stream begins with a byte that is its delivery.
 ///
-/// Large batches let the others pass: their stream comes last in each packet, and leaves some of what
-/// may be sent and not acknowledged.
+/// Large batches let the others pass: their stream has the lowest priority, and leaves a part of
+/// the congestion window free.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     /// Sequence number of the next unreliable sequenced batch.
@@ -31,19 +31,19 @@ pub(super) struct Outgoing {
     /// Bytes of all waiting batches.
     backlog: usize,
     dropped: u64,
-    /// The bytes that can be sent and not acknowledged.
+    /// Largest number of unacked bytes.
     window: u64,
-    /// Where batches get their first byte. Memory comes back when QUIC has sent them.
+    /// Buffer from which batches are split; QUIC returns the memory.
     buffer: BytesMut,
 }
 
 /// A stream of consecutive batches.
 #[derive(Debug, Default)]
 struct Ordered {
-    /// The first byte was sent, or waits.
+    /// Whether the first byte was sent, or waits.
     is_started: bool,
     stream: Option<StreamId>,
-    /// Streams of a higher one come first.
+    /// Priority: streams with a higher one come first.
     priority: i32,
     waiting: VecDeque<Bytes>,
 }
@@ -64,8 +64,8 @@ impl Outgoing {
         }
     }
 
-    /// The bytes of reliable batches that wait, where the one that is being sent in fragments counts
-    /// for little: it holds nobody up.
+    /// Returns the bytes of waiting reliable batches. A fragmented batch that is being sent counts
+    /// little, since it delays no other.
     pub(super) fn backlog(&self) -> usize {
         let passed_by = self.fragmented.waiting.front().map_or(0, Bytes::len);
         self.backlog - passed_by + passed_by.div_ceil(LARGE_SHARE)
@@ -88,7 +88,7 @@ impl Outgoing {
             self.send_datagram(quinn, delivery, batch);
             return Ok(());
         }
-        // One is always taken, or the largest could never be sent.
+        // A single batch is always accepted, or the largest could never be sent.
         if self.backlog > 0 && self.backlog + batch.len() > config.max_backlog() {
             return Err(NotSentError::Full { backlog: self.backlog });
         }
@@ -141,7 +141,7 @@ impl Outgoing {
                 self.unfinished = Some((stream, batch));
                 return;
             }
-            // It fails only if the other side does not want the stream, which is its loss.
+            // Fails only if the other side refused the stream: the loss is its own.
             let _ = quinn.send_stream(stream).finish();
         }
     }
@@ -190,21 +190,21 @@ impl Ordered {
     }
 }
 
-/// Divisor of the bytes of a fragmented batch that count as backlog while it is sent: few enough that a
-/// session does not hold back other batches.
+/// Divisor of the bytes of a fragmented batch that count as backlog while it is sent: few enough
+/// that a session does not hold back other batches.
 const LARGE_SHARE: usize = 128;
 
-/// The largest batch that is not fragmented, whatever its delivery.
+/// Returns the largest batch that is not fragmented, for every delivery.
 pub(super) fn max_datagram(quinn: &mut Quinn) -> usize {
     quinn.datagrams().max_size().unwrap_or(0).saturating_sub(3)
 }
 
-/// The bytes of an unreliable batch for which no other is dropped.
+/// Returns the bytes of unreliable batches that can be sent without dropping others.
 pub(super) fn datagram_room(quinn: &mut Quinn) -> usize {
     quinn.datagrams().send_buffer_space().saturating_sub(3)
 }
 
-/// The byte with which a datagram or a stream begins.
+/// Returns the first byte of a datagram or a stream.
 fn head_of(delivery: Delivery) -> u8 {
     let mut byte = [0];
     // Never fails: a byte has room for 3 bits.
@@ -227,7 +227,7 @@ fn write(quinn: &mut Quinn, stream: StreamId, batch: &mut Bytes, backlog: &mut u
             batch.is_empty()
         }
         Err(WriteError::Blocked) => false,
-        // The other side does not want it: what it misses is its own loss.
+        // The other side refused the stream: the loss is its own.
         Err(_) => {
             *backlog -= batch.len();
             true

@@ -8,7 +8,7 @@ use crate::reason::Reason;
 pub(super) fn reason_of(error: &ConnectionError, side: Side) -> Reason {
     match error {
         ConnectionError::ApplicationClosed(closed) => {
-            said(Reason::from_bytes(&closed.reason), side)
+            validate_remote_reason(Reason::from_bytes(&closed.reason), side)
         }
         // Before the handshake is complete, QUIC does not carry the reason of an application (RFC
         // 9000, 10.2.3). A client ends it by leaving, a server only since the handshake takes too
@@ -24,7 +24,7 @@ pub(super) fn reason_of(error: &ConnectionError, side: Side) -> Reason {
         }
         ConnectionError::ConnectionClosed(closed) => {
             let text = String::from_utf8_lossy(&closed.reason);
-            of_code(closed.error_code, &format!("the other side said: {text}"))
+            of_code(closed.error_code, &format!("the other side reported: {text}"))
         }
         // Answers of two servers that have the certificate do not fit together: the first was
         // killed while this client connected, and the second took a copy of its first packet.
@@ -43,7 +43,7 @@ pub(super) fn reason_of(error: &ConnectionError, side: Side) -> Reason {
 
 /// Validates the reason that the other side gave. A client can only give reasons that a client can
 /// know: that a connection was kicked or timed out is for the server to say.
-fn said(reason: Reason, side: Side) -> Reason {
+fn validate_remote_reason(reason: Reason, side: Side) -> Reason {
     let is_for_servers = matches!(
         reason,
         Reason::TimedOut

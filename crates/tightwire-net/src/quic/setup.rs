@@ -29,14 +29,14 @@ pub enum QuicError {
         /// Address of the server.
         server: SocketAddr,
         /// The reason.
-        why: String,
+        reason: String,
     },
     /// The socket cannot be opened.
     Socket {
         /// Address of the socket, or of its server.
         address: SocketAddr,
         /// The error of the system.
-        why: String,
+        reason: String,
     },
     /// A limit is invalid.
     Config(&'static str),
@@ -49,9 +49,9 @@ pub(super) fn server(
     config: &QuicConfig,
 ) -> Result<ServerConfig, QuicError> {
     let mut server = ServerConfig::with_crypto(server_crypto(certificate)?);
-    // Each connection gets one of its own; this is to say now what is wrong with it.
+    // Validates the limits now; each connection gets its own configuration later.
     server.transport_config(Arc::new(unauthenticated(config, WindowState::default())?));
-    // They are answered at once, and wait for nobody.
+    // Attempts are decided immediately, so few are buffered.
     server.max_incoming(64).incoming_buffer_size(16 << 10).incoming_buffer_size_total(1 << 20);
     Ok(server)
 }
@@ -198,9 +198,9 @@ impl fmt::Display for QuicError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Certificate(error) => error.fmt(f),
-            Self::Address { server, why } => write!(f, "cannot connect to {server}: {why}"),
-            Self::Socket { address, why } => {
-                write!(f, "cannot open a socket for {address}: {why}")
+            Self::Address { server, reason } => write!(f, "cannot connect to {server}: {reason}"),
+            Self::Socket { address, reason } => {
+                write!(f, "cannot open a socket for {address}: {reason}")
             }
             Self::Config(wrong) => f.write_str(wrong),
             Self::Limit(error) => error.fmt(f),

@@ -1,6 +1,6 @@
 //! One connection.
 //!
-//! `quinn` doubles its probe timeout after each unacked_since probe, and acks nothing while its
+//! `quinn` doubles its probe timeout after each unacked probe, and acks nothing while its
 //! window is full. Therefore a connection without an ack for half a second probes four times a
 //! second, with room in the window for the probe.
 
@@ -32,21 +32,21 @@ pub(super) struct Slot {
     pub(super) address: SocketAddr,
     quinn: quinn_proto::Connection,
     state: State,
-    /// The application knows of the connection: clients know of theirs.
+    /// Whether the connection was reported to the application; that of a client always is.
     is_reported: bool,
     incoming: Incoming,
     outgoing: Outgoing,
-    /// Way in which the connection is counted for its address.
+    /// State of the connection in the counts of its site.
     pub(super) counted: Counted,
-    /// This side has closed the connection, and the packet for that was sent.
+    /// Whether this side has closed the connection and sent the close packet.
     has_closed: bool,
     has_sent_close: bool,
-    /// A probe: one packet may be sent although the window is full.
+    /// Whether one packet may be sent although the window is full, as a probe.
     is_probing: bool,
-    /// Reliable batches are not handed out.
+    /// Whether reliable batches are held back.
     is_paused: bool,
-    /// They were not, and come first now: or those that leave no room for them would come first for
-    /// ever.
+    /// Whether the connection was paused: its reliable batches come first then, before new ones
+    /// fill the room.
     was_paused: bool,
     /// Whether the connection is in the list of those that have something to do.
     pub(super) is_dirty: bool,
@@ -54,9 +54,9 @@ pub(super) struct Slot {
     /// Time of QUIC's next timer; `None` if it has none.
     pub(super) timeout: Option<Instant>,
     max_datagram: usize,
-    /// The bytes of datagrams that can wait until the oldest is dropped.
+    /// Bytes of datagrams that may wait before the oldest is dropped.
     datagram_room: usize,
-    /// How often something was acknowledged, and what was sent by the last time.
+    /// Number of acks, and the frames sent at the last one.
     acks: u64,
     sent: u64,
     /// Time since which sent data is unacked, `None` if all is acked; and time of the last probe.
@@ -64,9 +64,9 @@ pub(super) struct Slot {
     last_probe: Duration,
     window: WindowState,
     guard: Guard,
-    /// The application knows who the other side is.
+    /// Whether the application has welcomed the peer.
     pub(super) is_welcome: bool,
-    /// The address that it says to have now.
+    /// Unvalidated new address of the peer.
     new_address: Option<SocketAddr>,
     /// Work that this side still does for the connection.
     pub(super) bucket: TokenBucket,
@@ -80,12 +80,12 @@ enum State {
     Handshake {
         until: Duration,
     },
-    /// Complete; the application was not told yet.
+    /// Complete, not yet reported.
     New,
     Connected,
-    /// Ended; the application was not told yet.
+    /// Ended, not yet reported.
     Ended(Reason),
-    /// The application was told; QUIC answers late packets for a while.
+    /// Reported; QUIC answers late packets for a while.
     Over,
 }
 
@@ -139,12 +139,12 @@ impl Slot {
         }
     }
 
-    /// Hands out no reliable batches. `false` if it did not before.
+    /// Stops handing out reliable batches; `false` if already paused.
     pub(super) fn pause(&mut self) -> bool {
         !mem::replace(&mut self.is_paused, true)
     }
 
-    /// Hands them out again.
+    /// Hands out reliable batches again.
     pub(super) fn resume(&mut self) {
         if mem::take(&mut self.is_paused) {
             self.was_paused = true;
@@ -193,20 +193,20 @@ impl Slot {
     ) -> Work {
         self.guard.prepare(self.is_paused);
         self.quinn.handle_event(event);
-        // Each keeps its packet in memory, however few bytes it has.
+        // Each datagram keeps its packet in memory, however few bytes it has.
         while self.guard.datagrams() > config.receive_datagrams / BYTES_PER_DATAGRAM {
             let is_some = self.quinn.datagrams().recv().is_some();
             self.guard.handle_datagram(is_some);
         }
         if self.window.acks() != self.acks {
             self.acks = self.window.acks();
-            // Something else may be on its way, unless nothing was sent since the last time.
+            // Other data is in flight, unless nothing was sent since the last ack.
             let frames = self.quinn.stats().frame_tx;
             let sent = frames.stream + frames.datagram;
             self.unacked_since = (sent != self.sent).then_some(now);
             self.sent = sent;
         }
-        // At once: QUIC has something to say for each frame, and keeps it until it is asked.
+        // Polled immediately: QUIC queues an event for each frame.
         self.poll_quinn();
         let work = self.guard.take_work();
         if let Some(violation) = work.violation.filter(|_| !self.has_ended()) {
@@ -215,8 +215,8 @@ impl Slot {
         work
     }
 
-    /// Gives the connection the limits of the configuration, since the application knows who the
-    /// other side is. `false` if it had them before.
+    /// Raises the limits to those of the configuration, since the application has welcomed the
+    /// peer; `false` if they were raised before.
     pub(super) fn welcome(&mut self, config: &QuicConfig) -> bool {
         if mem::replace(&mut self.is_welcome, true) {
             return false;
@@ -233,7 +233,7 @@ impl Slot {
         self.quinn.handle_timeout(now);
     }
 
-    /// Ends a handshake that takes too long; returns whether it does.
+    /// Ends a handshake that takes too long; returns whether it ended one.
     pub(super) fn handle_time(&mut self, now: Duration, instant: Instant) -> bool {
         let State::Handshake { until } = self.state else { return false };
         if now < until {
@@ -244,7 +244,7 @@ impl Slot {
         true
     }
 
-    /// Sends a probe if nothing is acked; returns whether it does.
+    /// Sends a probe if nothing is acked; returns whether it sent one.
     ///
     /// QUIC doubles the interval after each probe, so that after an outage of some seconds it waits
     /// for as many again; and quinn acks nothing while its window is full. For a game that is too
@@ -301,7 +301,7 @@ impl Slot {
                 self.is_reported = true;
                 return Some(Output::Connected);
             }
-            // Nothing of one that broke the protocol is of use.
+            // Batches of a peer that violated the protocol are dropped.
             State::Ended(Reason::Violation(_)) if self.has_closed => return self.poll_end(),
             State::Connected | State::Ended(_) => {}
         }
@@ -316,14 +316,14 @@ impl Slot {
                 return Some(Output::Disconnected(reason));
             }
         }
-        // What had come before is handed out before.
+        // Batches that arrived before the end are handed out before it.
         if self.is_paused || !matches!(self.state, State::Ended(_)) {
             return None;
         }
         self.poll_end()
     }
 
-    /// Returns the end of a connection that the application was not told of.
+    /// Returns the end of a connection that was not reported to the application.
     fn poll_end(&mut self) -> Option<Output> {
         match mem::replace(&mut self.state, State::Over) {
             State::Ended(reason) if self.is_reported => Some(Output::Disconnected(reason)),
@@ -372,7 +372,7 @@ impl Slot {
         sent
     }
 
-    /// Ends a connection that the application was not told of yet.
+    /// Ends a connection that was not reported to the application.
     pub(super) fn refuse(&mut self, now: Instant, reason: Reason) {
         self.quinn.close(now, VarInt::from_u32(0), reason.to_bytes().into());
         self.state = State::Ended(reason);
@@ -403,7 +403,7 @@ impl Slot {
         buffer: &mut Vec<u8>,
     ) -> Option<quinn_proto::Transmit> {
         self.outgoing.write(&mut self.quinn);
-        // What says why it ends waits for nobody either.
+        // A close packet is sent although the window is full.
         let transmit = if !mem::take(&mut self.is_probing) && !self.has_closed {
             self.quinn.poll_transmit(now, max_packets, buffer)
         } else {
@@ -437,8 +437,7 @@ impl Slot {
         timeout.into_iter().chain(until).chain(self.next_probe()).min()
     }
 
-    /// The other address that the client is at now, if it has shown that it receives there: until
-    /// then anybody may have said so.
+    /// Returns the peer's new address, once it is validated.
     pub(super) fn poll_migration(&mut self) -> Option<SocketAddr> {
         let address = self.quinn.remote_address();
         if address == self.address {
@@ -459,8 +458,8 @@ impl Slot {
         Some(address)
     }
 
-    /// Ends a connection for another, and has nothing to do with it any more.
-    pub(super) fn drop_now(&mut self, now: Instant, reason: Reason) {
+    /// Drops a connection without a close handshake.
+    pub(super) fn abort(&mut self, now: Instant, reason: Reason) {
         self.refuse(now, reason);
         self.quinn.handle_timeout(now + DRAIN_TIME);
     }
@@ -475,7 +474,7 @@ impl Slot {
         self.is_connected()
     }
 
-    /// Whether the application was told of the end.
+    /// Whether the end was reported to the application.
     pub(super) fn is_over(&self) -> bool {
         matches!(self.state, State::Over)
     }
@@ -504,9 +503,9 @@ impl Slot {
     }
 }
 
-/// Longer than QUIC remembers a connection that was closed.
+/// Time after which QUIC has dropped a closed connection.
 const DRAIN_TIME: Duration = Duration::from_secs(3600);
-/// The bytes that a datagram is taken for at least while it waits to be read.
+/// Smallest number of bytes that a waiting datagram counts for.
 const BYTES_PER_DATAGRAM: usize = 256;
 /// Time without an ack until the first probe, and between later ones.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);

@@ -108,7 +108,7 @@ impl Udp {
     fn open(address: SocketAddr, batch: usize) -> io::Result<Self> {
         let socket = UdpSocket::bind(address)?;
         let state = UdpSocketState::new((&socket).into())?;
-        // As much as the system gives: what comes in a frame must not be lost.
+        // The largest buffer that the system permits: packets of a whole frame must fit.
         for bytes in [4 << 20, 1 << 20, 256 << 10] {
             if state.set_recv_buffer_size((&socket).into(), bytes).is_ok() {
                 break;
@@ -117,7 +117,7 @@ impl Udp {
         let _ = state.set_send_buffer_size((&socket).into(), 1 << 20);
         let length = 1500 * state.gro_segments();
         let address = socket.local_addr()?;
-        // Not clones of one: only what is used becomes memory, and most packets are small.
+        // Not clones of one buffer: only used pages take memory, and most packets are small.
         let buffers = (0..batch).map(|_| vec![0; length]).collect();
         Ok(Self { socket, state, address, buffers })
     }
@@ -133,7 +133,7 @@ impl Socket for Udp {
             let mut slices: [_; BATCH_SIZE] = core::array::from_fn(|_| {
                 io::IoSliceMut::new(each.next().map_or(&mut [], Vec::as_mut_slice))
             });
-            // An error is that of one packet before, or that there is none.
+            // An error concerns an earlier packet, or means that no packet waits.
             let count = match state.recv((&*socket).into(), &mut slices[..batch], &mut metas) {
                 Ok(count) => count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
@@ -148,8 +148,8 @@ impl Socket for Udp {
                     wants_more &= take(packet);
                 }
             }
-            // If there were more, the system would have given them: no need to ask.
-            if !wants_more || (count < batch && GIVES_ALL) {
+            // The system returns all waiting packets: no further call is needed.
+            if !wants_more || (count < batch && RECEIVES_ALL_WAITING) {
                 return;
             }
         }
@@ -161,7 +161,7 @@ impl Socket for Udp {
             ecn: quinn_udp::EcnCodepoint::from_bits(packets.congestion),
             contents: packets.bytes,
             segment_size: (packets.size < packets.bytes.len()).then_some(packets.size),
-            // Where there is one address, the system need not be told.
+            // With one local address, the system needs no source address.
             src_ip: packets.from.filter(|_| self.address.ip().is_unspecified()),
         };
         match self.state.try_send((&self.socket).into(), &transmit) {
@@ -188,9 +188,9 @@ impl Socket for Udp {
     }
 }
 
-/// Number of packets that a client takes from the system at once: a frame brings one or two, and
-/// with more room than that, the system tells in the same call that there are no more.
+/// Number of packets that a client receives per system call: a frame brings one or two, and with
+/// more room, the same call shows that no more wait.
 const CLIENT_BATCH: usize = 4;
 
 /// Whether the system returns all waiting packets in one call, as far as there is room.
-const GIVES_ALL: bool = cfg!(any(target_os = "linux", target_os = "android"));
+const RECEIVES_ALL_WAITING: bool = cfg!(any(target_os = "linux", target_os = "android"));

@@ -23,14 +23,14 @@ pub enum RecordingError {
         /// Number of the last record before the difference.
         record: u64,
         /// Action of the replayed session.
-        did: &'static str,
+        action: &'static str,
     },
 }
 
 impl fmt::Display for RecordingError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Io(error) => error.fmt(f),
+            Self::Io(error) => write!(f, "the recording cannot be read or written: {error}"),
             Self::NotARecording => f.write_str("not a recording of a session"),
             Self::Version(version) => {
                 write!(
@@ -39,9 +39,9 @@ impl fmt::Display for RecordingError {
                 )
             }
             Self::Corrupt { record } => write!(f, "record {record} of the recording is corrupt"),
-            Self::Diverged { record, did } => write!(
+            Self::Diverged { record, action } => write!(
                 f,
-                "after record {record}, the session {did}, unlike the recorded one: the program \
+                "after record {record}, the session {action}, unlike the recorded one: the program \
                  must be the same, and depend only on the session's messages, time and seed"
             ),
         }

@@ -107,7 +107,7 @@ pub(super) struct RecordedPath {
 
 /// Header of a record.
 #[derive(Wire, Clone, Copy, Default)]
-struct Frame {
+struct RecordFrameHeader {
     length: u32,
     /// Checksum of the length: a damaged length must not look like a truncated file.
     length_checksum: u32,
@@ -243,7 +243,7 @@ pub(super) fn write(
     let body = tightwire_core::stream::encode(record, space).map_err(refused)?;
     let length = body.len() as u32;
     let (length_checksum, checksum) = (hash_length(length), crc32fast::hash(body));
-    let frame = Frame { length, length_checksum, checksum };
+    let frame = RecordFrameHeader { length, length_checksum, checksum };
     let mut word = [0; FRAME.next_multiple_of(8)];
     to.write_all(tightwire_core::stream::encode(&frame, &mut word).map_err(refused)?)?;
     to.write_all(body)
@@ -260,7 +260,8 @@ pub(super) fn read(
     if from.by_ref().take(FRAME as u64).read_to_end(space)? < FRAME {
         return Ok(None);
     }
-    let Ok(Frame { length, length_checksum, checksum }) = tightwire_core::stream::decode(space)
+    let Ok(RecordFrameHeader { length, length_checksum, checksum }) =
+        tightwire_core::stream::decode(space)
     else {
         return Err(corrupt);
     };
@@ -279,7 +280,7 @@ fn hash_length(length: u32) -> u32 {
     crc32fast::hash(&length.to_le_bytes())
 }
 
-/// Length of a [`Frame`], in bytes.
+/// Length of a [`RecordFrameHeader`], in bytes.
 const FRAME: usize = 12;
 
 /// Maximum length of a batch, in bytes.

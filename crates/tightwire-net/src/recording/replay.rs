@@ -159,19 +159,19 @@ impl<R: Read> RecordReader<R> {
 
 impl<R> RecordReader<R> {
     /// Takes the next record if it matches. Paths are skipped: a call of `path` changes no state.
-    fn take(&mut self, did: &'static str, is_it: impl Fn(&Record) -> bool) -> Option<Record> {
+    fn take(&mut self, action: &'static str, is_it: impl Fn(&Record) -> bool) -> Option<Record> {
         self.read_paths(usize::MAX);
         match self.records.front() {
             Some(record) if is_it(record) => self.records.pop_front(),
             None if self.has_ended => None,
             _ => {
-                self.diverge(did);
+                self.diverge(action);
                 None
             }
         }
     }
 
-    /// Notes up to `most` of the next paths, which the session did not ask for.
+    /// Notes up to `most` of the next paths, which the session did not request.
     fn read_paths(&mut self, most: usize) {
         for _ in 0..most {
             let Some(Record::Path { connection, path }) = self.records.front() else { break };
@@ -200,9 +200,9 @@ impl<R> RecordReader<R> {
         }
     }
 
-    fn diverge(&mut self, did: &'static str) {
+    fn diverge(&mut self, action: &'static str) {
         let record = self.number - (self.records.len() as u64).min(self.number);
-        self.error.get_or_insert(RecordingError::Diverged { record, did });
+        self.error.get_or_insert(RecordingError::Diverged { record, action });
         self.records.clear();
         self.next = None;
         self.has_ended = true;

@@ -173,7 +173,7 @@ impl<C: 'static, T: Transport> ServerBuilder<C, T> {
                 log::warn!("{} {}: open to anyone, without tokens", config.game, config.version);
                 Box::new(OpenToAnyone::default())
             }
-            None => return Err(SessionError::NoGate),
+            None => return Err(SessionError::NoAdmission),
         };
         let messenger = messages.build()?;
         Ok(Server { session: Session::new(transport, config, messenger, ServerRole::new(gate))? })
@@ -205,12 +205,16 @@ impl<C: 'static, T: Transport> ClientBuilder<C, T> {
     pub fn build(self, transport: T) -> Result<Client<C, T>, SessionError> {
         let Self { config, messages, token, .. } = self;
         if token.len() > MAX_TOKEN {
-            return Err(SessionError::Config("`token`: up to 2048 bytes"));
+            return Err(SessionError::TooLong {
+                setting: "token",
+                length: token.len(),
+                limit: MAX_TOKEN,
+            });
         }
         let mut messenger = messages.build()?;
-        let nobody = messenger.add_peer(0);
-        messenger.remove_peer(nobody);
+        let no_peer = messenger.add_peer(0);
+        messenger.remove_peer(no_peer);
         let session = Session::new(transport, config, messenger, ClientRole { token })?;
-        Ok(Client { session, nobody })
+        Ok(Client { session, no_peer })
     }
 }

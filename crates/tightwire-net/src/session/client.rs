@@ -22,7 +22,7 @@ use crate::transport::{ReconnectError, Transport};
 pub struct Client<C, T> {
     pub(super) session: Session<C, T, ClientRole>,
     /// An id that no peer has, for sending while there is no server.
-    pub(super) nobody: PeerId,
+    pub(super) no_peer: PeerId,
 }
 
 impl<C: 'static, T: Transport> Client<C, T> {
@@ -80,7 +80,7 @@ impl<C: 'static, T: Transport> Client<C, T> {
         message: &M,
         route: impl Into<Route>,
     ) -> Result<(), SendError> {
-        let to = self.server().unwrap_or(self.nobody);
+        let to = self.server().unwrap_or(self.no_peer);
         self.session.hub.messenger.send(to, message, route)
     }
 
@@ -96,7 +96,7 @@ impl<C: 'static, T: Transport> Client<C, T> {
         body: &[u8],
         route: impl Into<Route>,
     ) -> Result<(), SendError> {
-        let to = self.server().unwrap_or(self.nobody);
+        let to = self.server().unwrap_or(self.no_peer);
         self.session.hub.messenger.send_raw(to, number, body, route)
     }
 
@@ -203,8 +203,8 @@ impl<C: 'static, T: Transport> Client<C, T> {
         Ok(())
     }
 
-    /// Asks the server what its messages look like: a [`SessionEvent::Schema`] follows. It answers
-    /// once a second; asking again before it has is asking once.
+    /// Requests the schema of the server's messages: a [`SessionEvent::Schema`] follows. The server
+    /// answers once a second; asking again before it has is asking once.
     pub fn request_schema(&mut self) {
         if let Some(server) = self.server() {
             self.session.request_schema(server);

@@ -33,7 +33,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
     ) -> Result<Self, SessionError> {
         config.check().map_err(SessionError::Limit)?;
         if messenger.messages().next().is_none() {
-            return Err(SessionError::Config("no message is registered: there is nothing to say"));
+            return Err(SessionError::Config("no message is registered: add one to the builder"));
         }
         let description = Description::new(&config, &messenger)?;
         let protocol = protocol_id(&description, &messenger);
@@ -159,7 +159,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         }
     }
 
-    /// Sends the internal message in `hub.out`. If the transport is full, or other batches wait, it
+    /// Sends the control message in `hub.out`. If the transport is full, or other batches wait, it
     /// waits too; during the handshake, a full transport closes the connection.
     fn send_internal(&mut self, connection: Connection) {
         let Self { transport, hub, .. } = self;
@@ -363,7 +363,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             let path = self.transport.path(connection).unwrap_or_default();
             let size = self.hub.out.len();
             if size == 0 || size > MAX_DESCRIPTION.min(path.max_fragmented) {
-                log::warn!("{connection} asked for the schema, which is too long to be sent");
+                log::warn!("{connection} requested the schema, which is too long to send");
                 continue;
             }
             self.apply(step);

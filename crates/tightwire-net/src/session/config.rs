@@ -103,8 +103,8 @@ impl SessionConfig {
     pub(super) fn check(&self) -> Result<(), LimitError> {
         let MessengerConfig { batch_messages, peer_messages, receive_queue, .. } = self.messenger;
         let twice = batch_messages.saturating_mul(2);
-        at_least("peer_messages", peer_messages, "twice batch_messages", twice)?;
-        at_least("receive_queue", receive_queue, "twice batch_messages", twice)
+        at_least("peer_messages", peer_messages, "twice `batch_messages`", twice)?;
+        at_least("receive_queue", receive_queue, "twice `batch_messages`", twice)
     }
 }
 
@@ -146,11 +146,11 @@ mod tests {
         assert_eq!(refused(|config| config.messenger.max_fragmented = 50 << 20), "");
         assert_eq!(
             refused(|config| config.messenger.peer_messages = 511),
-            "`peer_messages` is 511, but must be at least twice batch_messages, which is 512"
+            "`peer_messages` is 511, but must be at least 512 (twice `batch_messages`)"
         );
         assert_eq!(
             refused(|config| config.messenger.receive_queue = 0),
-            "`receive_queue` is 0, but must be at least twice batch_messages, which is 512"
+            "`receive_queue` is 0, but must be at least 512 (twice `batch_messages`)"
         );
     }
 }

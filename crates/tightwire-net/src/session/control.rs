@@ -1,11 +1,11 @@
-//! Internal messages of sessions, besides the application's.
+//! Control messages of sessions, besides the application's.
 
 use crate::message::InternalBatch;
 use tightwire_core::stream::Wire;
 
 use super::description::Description;
 
-/// Version of the internal messages: changes with their format.
+/// Version of the control messages: changes with their format.
 pub(super) const FORMAT: u8 = 3;
 
 /// Largest token, in bytes.
@@ -14,7 +14,7 @@ pub(super) const MAX_TOKEN: usize = 2048;
 /// Largest description of a side, in bytes: the sender decides how much work it is.
 pub(super) const MAX_DESCRIPTION: usize = 64 << 10;
 
-/// An internal message. docs/WIRE.md lists them.
+/// A control message. docs/WIRE.md lists them.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum ControlMessage {
     /// First message of the client.
@@ -49,7 +49,7 @@ pub(super) struct Welcome {
     pub(super) client: u64,
 }
 
-/// Reason why an internal message was not understood.
+/// Reason why a control message was not understood.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ControlError {
     /// A hello of another format.
@@ -99,7 +99,7 @@ impl ControlMessage {
         number == SCHEMA_REPLY
     }
 
-    /// Reads the internal message of this number with this body.
+    /// Reads the control message of this number with this body.
     pub(super) fn read(number: u8, body: &[u8]) -> Result<Self, ControlError> {
         fn decode<T: Wire + Default>(body: &[u8]) -> Result<T, ControlError> {
             tightwire_core::stream::decode(body).map_err(|_| ControlError::Malformed)

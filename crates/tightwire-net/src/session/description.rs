@@ -25,8 +25,11 @@ impl Description {
         config: &SessionConfig,
         messenger: &Messenger<C>,
     ) -> Result<Self, SessionError> {
-        if config.game.len().max(config.version.len()) > 255 {
-            return Err(SessionError::Config("`game` and `version`: up to 255 bytes each"));
+        for (setting, text) in [("game", &config.game), ("version", &config.version)] {
+            let (length, limit) = (text.len(), 255);
+            if length > limit {
+                return Err(SessionError::TooLong { setting, length, limit });
+            }
         }
         let schema = messenger.schema()?;
         let MessengerConfig { packing, channels, max_fragmented, batch_messages, .. } =
@@ -99,7 +102,7 @@ impl Description {
 }
 
 /// Explanation where a side did not send its description.
-pub(super) const UNKNOWN: &str = "the ids are different, and it is not known why";
+pub(super) const UNKNOWN: &str = "the protocol ids differ; the other side sent no description";
 
 /// Returns the protocol id of a session: it covers the game, its version, messages, limits that
 /// both sides must share, and the classes and settings of snapshots.

@@ -83,10 +83,19 @@ pub enum SessionError {
     Schema(SchemaError),
     /// The configuration is invalid.
     Config(&'static str),
+    /// A setting is longer than the wire can carry.
+    TooLong {
+        /// Name of the setting.
+        setting: &'static str,
+        /// Length of the setting, in bytes.
+        length: usize,
+        /// Largest length, in bytes.
+        limit: usize,
+    },
     /// Two limits cannot work together.
     Limit(LimitError),
     /// The server has no setting for which clients may connect.
-    NoGate,
+    NoAdmission,
 }
 
 impl fmt::Display for SessionError {
@@ -95,8 +104,11 @@ impl fmt::Display for SessionError {
             Self::Messages(error) => error.fmt(f),
             Self::Schema(error) => error.fmt(f),
             Self::Config(wrong) => f.write_str(wrong),
+            Self::TooLong { setting, length, limit } => {
+                write!(f, "`{setting}` has {length} bytes: at most {limit} are allowed")
+            }
             Self::Limit(error) => error.fmt(f),
-            Self::NoGate => f.write_str(
+            Self::NoAdmission => f.write_str(
                 "the server has no admission: call `with_tokens`, or `open_to_anyone` to admit \
                  everybody",
             ),

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::SessionEvent;
 
-/// The events that wait for the application. Strangers can cause any number of refusals, so the
+/// Events that wait for the application. Anyone can cause any number of refusals, so the
 /// number of waiting refusals is limited.
 #[derive(Debug, Default)]
 pub(super) struct Events {

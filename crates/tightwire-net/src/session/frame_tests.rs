@@ -115,7 +115,7 @@ fn frames_go_over_quic() {
 }
 
 #[test]
-fn a_session_without_frames_closes_who_sends_one() {
+fn a_session_without_frames_closes_peers_that_send_one() {
     let mut pair = Pair::new([false, false]);
     let [server, _] = pair.ids();
     pair.client.send_frame(server, INPUT_FRAME, &mut frame(b"left")).unwrap();
@@ -161,7 +161,7 @@ fn a_flood_of_frames_is_dropped_and_counted() {
 }
 
 #[test]
-fn a_peer_that_is_gone_gets_no_frame() {
+fn a_disconnected_peer_gets_no_frame() {
     let mut pair = Pair::new([true, true]);
     let [_, client] = pair.ids();
     pair.server.close(client, &Reason::Replaced);

@@ -14,7 +14,7 @@ use crate::token::TokenGate;
 /// use tightwire::session::{Admit, Admitted};
 /// use tightwire::token::TokenError;
 ///
-/// /// Lets in whoever knows the word, as often as they like.
+/// /// Admits every client that knows the word, any number of times.
 /// struct Password(&'static str);
 ///
 /// impl Admit for Password {

@@ -12,7 +12,7 @@ use super::control::ControlMessage;
 use super::description::{Description, UNKNOWN};
 use super::events::Events;
 use super::frames::{Frames, INPUT_FRAME, SNAPSHOT_FRAME};
-use super::links::{Link, Links, Open, State};
+use super::links::{Links, Open, SessionConnection, State};
 use super::role::Role;
 use super::{SessionConfig, SessionEvent};
 use crate::reason::Reason;
@@ -120,8 +120,9 @@ impl<C: 'static> Hub<C> {
             // overtaken `Ready`.
             self.open(from, false);
         }
-        let Some(Link { state: State::Open(open), .. }) = self.links.get_mut(from) else {
-            return Step::violation(from, "a message before the welcome");
+        let Some(SessionConnection { state: State::Open(open), .. }) = self.links.get_mut(from)
+        else {
+            return Step::violation(from, "message before Welcome");
         };
         let peer = open.peer;
         if let Some((number @ (SNAPSHOT_FRAME | INPUT_FRAME), body)) = frame_in(batch, delivery) {
@@ -137,7 +138,7 @@ impl<C: 'static> Hub<C> {
         if self.messenger.can_receive(peer) { Step::Nothing } else { Step::Pause(from) }
     }
 
-    /// Handles the internal messages that both roles accept at any time; passes the others to the
+    /// Handles the control messages that both roles accept at any time; passes the others to the
     /// role.
     fn handle_control<R: Role>(
         &mut self,
@@ -159,7 +160,7 @@ impl<C: 'static> Hub<C> {
         Step::Nothing
     }
 
-    /// Writes an internal message, to be sent.
+    /// Writes a control message, to be sent.
     pub(super) fn send_control(&mut self, to: Connection, mut message: ControlMessage) -> Step {
         message.write(&mut self.out);
         Step::Send(to)
@@ -199,7 +200,7 @@ impl<C: 'static> Hub<C> {
                 self.end(connection, reason, is_server);
             }
             State::Mismatched(None) => self.end(connection, Reason::mismatch(UNKNOWN), is_server),
-            // Strangers that leave cause no event.
+            // Unauthenticated connections that end cause no event.
             _ if is_server => drop(self.links.remove(connection)),
             _ => self.end(connection, reason, is_server),
         }
@@ -231,7 +232,7 @@ impl<C: 'static> Hub<C> {
 
     /// Removes the disconnected peers, whose last messages were handled.
     pub(super) fn remove_disconnected(&mut self) {
-        let gone = |(connection, link): (Connection, &Link)| match &link.state {
+        let gone = |(connection, link): (Connection, &SessionConnection)| match &link.state {
             State::Disconnected(_, reason) => Some((connection, reason.clone())),
             _ => None,
         };

@@ -15,7 +15,7 @@ use crate::transport::Connection;
 
 /// A connection.
 #[derive(Debug)]
-pub(super) struct Link {
+pub(super) struct SessionConnection {
     pub(super) address: Option<SocketAddr>,
     /// Time at which the handshake got to its present state.
     pub(super) since: Duration,
@@ -58,7 +58,7 @@ pub(super) struct Open {
     /// The client has sent `Ready`. Other messages can overtake it.
     pub(super) is_ready: bool,
     /// Progress of the backlog while it is too large; `None` while the peer keeps up.
-    slow: Option<Slow>,
+    slow: Option<Stall>,
     /// Reliable batches that the transport had no room for. While there are some, the peer is
     /// blocked, so they are at most those of a frame.
     pub(super) waiting: VecDeque<(Delivery, Vec<u8>)>,
@@ -75,9 +75,9 @@ pub(super) struct Open {
 
 /// A peer that does not keep up.
 #[derive(Clone, Copy, Debug)]
-struct Slow {
+struct Stall {
     /// Smallest backlog since then, in bytes.
-    least: usize,
+    min_backlog: usize,
     /// Time of the smallest backlog.
     since: Duration,
 }
@@ -85,7 +85,7 @@ struct Slow {
 /// All connections. Ordered by number, so that a replay does the same.
 #[derive(Debug, Default)]
 pub(super) struct Links {
-    links: BTreeMap<Connection, Link>,
+    links: BTreeMap<Connection, SessionConnection>,
     peers: BTreeMap<PeerId, Connection>,
 }
 
@@ -112,9 +112,9 @@ impl Open {
 
     /// Records a backlog that is too large; returns for how long it has not become smaller.
     pub(super) fn stalled_for(&mut self, backlog: usize, now: Duration) -> Duration {
-        let slow = self.slow.get_or_insert(Slow { least: backlog, since: now });
-        if backlog < slow.least {
-            *slow = Slow { least: backlog, since: now };
+        let slow = self.slow.get_or_insert(Stall { min_backlog: backlog, since: now });
+        if backlog < slow.min_backlog {
+            *slow = Stall { min_backlog: backlog, since: now };
         }
         now.saturating_sub(slow.since)
     }
@@ -136,10 +136,13 @@ impl Links {
         address: Option<SocketAddr>,
         now: Duration,
     ) {
-        self.links.insert(connection, Link { address, since: now, state: State::Connecting });
+        self.links.insert(
+            connection,
+            SessionConnection { address, since: now, state: State::Connecting },
+        );
     }
 
-    pub(super) fn get_mut(&mut self, connection: Connection) -> Option<&mut Link> {
+    pub(super) fn get_mut(&mut self, connection: Connection) -> Option<&mut SessionConnection> {
         self.links.get_mut(&connection)
     }
 
@@ -155,7 +158,7 @@ impl Links {
 
     /// Returns the oldest connection without a hello, other than `newest`.
     pub(super) fn oldest_unauthenticated(&self, newest: Connection) -> Option<Connection> {
-        let is_unauthenticated = |link: &Link| matches!(link.state, State::Connecting);
+        let is_unauthenticated = |link: &SessionConnection| matches!(link.state, State::Connecting);
         let others = self.iter().filter(|(connection, _)| *connection != newest);
         let unauthenticated = others.filter(|(_, link)| is_unauthenticated(link));
         unauthenticated.min_by_key(|(_, link)| link.since).map(|(connection, _)| connection)
@@ -169,7 +172,7 @@ impl Links {
         }
     }
 
-    pub(super) fn remove(&mut self, connection: Connection) -> Option<Link> {
+    pub(super) fn remove(&mut self, connection: Connection) -> Option<SessionConnection> {
         let link = self.links.remove(&connection)?;
         if let State::Open(Open { peer, .. }) | State::Disconnected(peer, _) = &link.state {
             self.peers.remove(peer);
@@ -203,7 +206,7 @@ impl Links {
         }
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Connection, &Link)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Connection, &SessionConnection)> {
         self.links.iter().map(|(connection, link)| (*connection, link))
     }
 
@@ -225,7 +228,7 @@ impl Links {
 // `if let Some(peer) = server.peers().next() { server.send(…) }` would not compile.
 #[derive(Clone)]
 pub struct SessionPeers<'s> {
-    links: Values<'s, Connection, Link>,
+    links: Values<'s, Connection, SessionConnection>,
 }
 
 impl Iterator for SessionPeers<'_> {

@@ -22,7 +22,7 @@ pub(super) trait Role {
     /// Handles a new connection.
     fn connected<C: 'static>(&mut self, hub: &mut Hub<C>, connection: Connection) -> Step;
 
-    /// Handles an internal message of the handshake.
+    /// Handles a control message of the handshake.
     fn handle_control<C: 'static>(
         &mut self,
         hub: &mut Hub<C>,
@@ -30,7 +30,7 @@ pub(super) trait Role {
         message: ControlMessage,
     ) -> Step;
 
-    /// Handles a malformed internal message.
+    /// Handles a malformed control message.
     fn refuse_control(&self, from: Connection, error: ControlError) -> Step {
         match error {
             ControlError::Format(there) => {

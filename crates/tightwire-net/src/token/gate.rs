@@ -44,7 +44,7 @@ pub struct TokenGate {
     used: BTreeSet<(u64, u128)>,
     /// Latest expiry of the forgotten tokens. If the clock goes back, tokens that expire by this
     /// time are refused, since they may have been used.
-    forgotten: u64,
+    latest_evicted_expiry: u64,
     /// Second up to which minted tokens are refused; `None` for no limit.
     refused: Option<u64>,
 }
@@ -92,7 +92,7 @@ pub struct Admission(Contents);
 
 /// Maximum number of tokens forgotten at once. More than the one that is added, so that memory
 /// drains; few, so that no client waits for thousands of others.
-const FORGOTTEN_AT_ONCE: usize = 8;
+const MAX_EVICTED: usize = 8;
 
 /// Tolerance for a backend's clock that is ahead.
 const AHEAD: Duration = Duration::from_secs(60);
@@ -109,7 +109,7 @@ impl TokenGate {
             server: server.into(),
             config: TokenGateConfig::default(),
             used: BTreeSet::new(),
-            forgotten: 0,
+            latest_evicted_expiry: 0,
             refused: None,
         }
     }
@@ -199,7 +199,7 @@ impl TokenGate {
     }
 
     fn check_unused(&self, admission: &Admission) -> Result<(), TokenError> {
-        if admission.claims().expires <= self.forgotten {
+        if admission.claims().expires <= self.latest_evicted_expiry {
             Err(TokenError::Expired)
         } else if self.used.contains(&admission.key()) {
             Err(TokenError::Used)
@@ -212,11 +212,11 @@ impl TokenGate {
 
     /// Forgets some of the expired tokens.
     fn forget(&mut self, now: Duration) {
-        for _ in 0..FORGOTTEN_AT_ONCE {
+        for _ in 0..MAX_EVICTED {
             let expired = |(expires, _): &&(u64, u128)| Duration::from_secs(*expires) <= now;
             let Some(&(expires, _)) = self.used.first().filter(expired) else { return };
             self.used.pop_first();
-            self.forgotten = expires;
+            self.latest_evicted_expiry = expires;
         }
     }
 }

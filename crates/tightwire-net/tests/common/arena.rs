@@ -49,11 +49,17 @@ pub(crate) struct Transcript {
     pub(crate) events: Vec<SessionEvent>,
     pub(crate) digest: u64,
     /// Number of frames in which this side sent messages.
-    pub(crate) said: u32,
+    pub(crate) rounds: u32,
 }
 
 impl Transcript {
-    fn hear(&mut self, from: PeerId, what: &'static str, delivery: Delivery, number: u32) {
+    fn record_message(
+        &mut self,
+        from: PeerId,
+        what: &'static str,
+        delivery: Delivery,
+        number: u32,
+    ) {
         self.numbers.entry((from, what, delivery as usize)).or_default().push(number);
         self.mix(&format!("{from:?} {what} {delivery:?} {number}"));
     }
@@ -64,7 +70,7 @@ impl Transcript {
         }
     }
 
-    fn happened(&mut self, event: SessionEvent, now: Duration) {
+    fn record_event(&mut self, event: SessionEvent, now: Duration) {
         self.mix(&format!("{now:?} {event:?}"));
         self.events.push(event);
     }
@@ -96,17 +102,17 @@ fn messages(builder: MessengerBuilder<Transcript>) -> MessengerBuilder<Transcrip
         .handle(|ask: &Ask, context: &mut Context<'_, Transcript>| {
             assert!(ask.text.starts_with("what"));
             let (sender, route) = (context.sender(), context.route());
-            context.state.hear(sender, "ask", route.delivery, ask.number);
+            context.state.record_message(sender, "ask", route.delivery, ask.number);
             context.send(sender, &Answer { number: ask.number }, route).unwrap();
         })
         .handle(|answer: &Answer, context: &mut Context<'_, Transcript>| {
             let (sender, route) = (context.sender(), context.route());
-            context.state.hear(sender, "answer", route.delivery, answer.number);
+            context.state.record_message(sender, "answer", route.delivery, answer.number);
         })
         .handle(|world: &World, context: &mut Context<'_, Transcript>| {
             assert!(world.data.iter().all(|byte| *byte == world.number as u8));
             let (sender, route) = (context.sender(), context.route());
-            context.state.hear(sender, "world", route.delivery, world.number);
+            context.state.record_message(sender, "world", route.delivery, world.number);
         })
 }
 
@@ -149,11 +155,11 @@ pub(crate) fn server_frame<T: Transport>(
         server.run_stage(stage, transcript);
     }
     while let Some(event) = server.poll_event() {
-        transcript.happened(event, now);
+        transcript.record_event(event, now);
     }
-    if transcript.peers().len() >= clients && transcript.said < count {
-        let number = transcript.said;
-        transcript.said += 1;
+    if transcript.peers().len() >= clients && transcript.rounds < count {
+        let number = transcript.rounds;
+        transcript.rounds += 1;
         for delivery in Delivery::ALL {
             let length = if delivery.fragments() && number.is_multiple_of(10) { 4000 } else { 30 };
             let world = World { number, data: vec![number as u8; length] };
@@ -162,7 +168,7 @@ pub(crate) fn server_frame<T: Transport>(
     }
     server.transmit(now);
     while let Some(event) = server.poll_event() {
-        transcript.happened(event, now);
+        transcript.record_event(event, now);
     }
 }
 
@@ -172,9 +178,9 @@ fn client_frame<T: Transport>(
     now: Duration,
     count: u32,
 ) {
-    if client.server().is_some() && transcript.said < count {
-        let number = transcript.said;
-        transcript.said += 1;
+    if client.server().is_some() && transcript.rounds < count {
+        let number = transcript.rounds;
+        transcript.rounds += 1;
         for delivery in Delivery::ALL {
             let ask = Ask { number, text: format!("what about {number}?") };
             client.send(&ask, delivery).unwrap();
@@ -183,7 +189,7 @@ fn client_frame<T: Transport>(
     client.receive(now, transcript);
     client.transmit(now);
     while let Some(event) = client.poll_event() {
-        transcript.happened(event, now);
+        transcript.record_event(event, now);
     }
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct Level {
     pub(crate) data: Vec<u8>,
 }
 
-/// ReceivedMessages messages, with their senders.
+/// Received messages, with their senders.
 #[derive(Default, Debug)]
 pub(crate) struct ReceivedMessages {
     pub(crate) texts: Vec<(PeerId, String)>,

@@ -17,24 +17,24 @@ impl Process {
     /// Starts an ignored test of this executable with these arguments. The process gets a session
     /// of its own, as if started in another terminal: Linux first divides the processors among
     /// sessions, and a flooding process would otherwise take its share from the server.
-    pub(crate) fn start(test: &str, wishes: &str) -> Self {
-        Self::start_by(Command::new("setsid"), test, wishes)
+    pub(crate) fn start(test: &str, arguments: &str) -> Self {
+        Self::start_by(Command::new("setsid"), test, arguments)
     }
 
     /// Starts a process that gets only the processor time that others leave.
-    pub(crate) fn start_idle(test: &str, wishes: &str) -> Self {
+    pub(crate) fn start_idle(test: &str, arguments: &str) -> Self {
         let mut command = Command::new("setsid");
         // By autogroup among sessions, and by `nice` where there are no autogroups.
         let script = "echo 19 > /proc/self/autogroup || true; exec nice -n 19 \"$@\"";
         command.args(["sh", "-c", script, "sh"]);
-        Self::start_by(command, test, wishes)
+        Self::start_by(command, test, arguments)
     }
 
-    fn start_by(mut command: Command, test: &str, wishes: &str) -> Self {
+    fn start_by(mut command: Command, test: &str, arguments: &str) -> Self {
         let mut child = command
             .arg(env::current_exe().unwrap())
             .args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"])
-            .env(WISHES, wishes)
+            .env(PROCESS_ARGUMENTS, arguments)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -44,21 +44,21 @@ impl Process {
         thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
                 // The test harness prints to the same line.
-                if let Some((_, said)) = line.split_once(MARK) {
-                    let _ = sender.send(said.to_owned());
+                if let Some((_, report)) = line.split_once(MARK) {
+                    let _ = sender.send(report.to_owned());
                 }
             }
         });
         Self { input: child.stdin.take(), child, lines }
     }
 
-    pub(crate) fn tell(&mut self, order: &str) {
+    pub(crate) fn send_line(&mut self, order: &str) {
         writeln!(self.input.as_mut().unwrap(), "{order}").unwrap();
     }
 
     /// Waits for the next line of the process.
-    pub(crate) fn hear(&self, within: Duration) -> String {
-        self.lines.recv_timeout(within).expect("a process of this test said nothing")
+    pub(crate) fn read_line(&self, within: Duration) -> String {
+        self.lines.recv_timeout(within).expect("a process of this test printed nothing")
     }
 
     /// Kills the process at once, without a chance to print.
@@ -75,8 +75,8 @@ impl Drop for Process {
 }
 
 /// Returns the arguments of this process; `None` if no test started it.
-pub(crate) fn wishes() -> Option<Vec<String>> {
-    Some(env::var(WISHES).ok()?.split(' ').map(str::to_owned).collect())
+pub(crate) fn arguments() -> Option<Vec<String>> {
+    Some(env::var(PROCESS_ARGUMENTS).ok()?.split(' ').map(str::to_owned).collect())
 }
 
 /// Returns the lines from the starting process. This process exits when the other ends.
@@ -92,7 +92,7 @@ pub(crate) fn orders() -> Receiver<String> {
 }
 
 /// Sends a line to the process that started this one.
-pub(crate) fn say(line: &str) {
+pub(crate) fn print_line(line: &str) {
     println!("{MARK}{line}");
 }
 
@@ -120,5 +120,5 @@ pub(crate) fn cpu_time() -> Duration {
     Duration::from_millis(ticks * 10)
 }
 
-const WISHES: &str = "TIGHTWIRE_TEST_PROCESS";
+const PROCESS_ARGUMENTS: &str = "TIGHTWIRE_TEST_PROCESS";
 const MARK: &str = "report: ";

@@ -86,7 +86,7 @@ struct Played {
     /// The newest world of the client.
     world: Vec<Option<Ball>>,
     cut: u64,
-    left_out: u64,
+    not_recorded: u64,
     recorded: u64,
 }
 
@@ -161,7 +161,7 @@ fn play(packing: Packing) -> Played {
         said,
         world: (0..BALLS).map(|id| receiver.get(id)).collect(),
         cut: transport.cut(),
-        left_out: transport.left_out(),
+        not_recorded: transport.not_recorded(),
         recorded: transport.recorded(),
     }
 }
@@ -233,7 +233,7 @@ fn a_session_is_read_back_by_the_file_alone() {
         assert_eq!(records, played.recorded);
         assert!(snapshots > 200);
         // One is too long for a datagram: 18 bits of the length, padding, and the data itself.
-        assert_eq!((levels, played.cut, played.left_out), (1, 1, 0));
+        assert_eq!((levels, played.cut, played.not_recorded), (1, 1, 0));
         let header = if packing == Packing::Bits { 3 } else { 4 };
         assert_eq!(cuts, [(100_000 + header).to_string()]);
 
@@ -295,5 +295,5 @@ fn a_full_disk_does_not_stop_the_session() {
     let transport = server.transport();
     assert_eq!(transport.error().unwrap().kind(), io::ErrorKind::StorageFull);
     assert!(transport.recorded() > 0);
-    assert_eq!(transport.recorded() + transport.left_out(), at_server.received.len() as u64);
+    assert_eq!(transport.recorded() + transport.not_recorded(), at_server.received.len() as u64);
 }

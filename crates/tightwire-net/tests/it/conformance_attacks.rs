@@ -39,7 +39,7 @@ macro_rules! the_rest {
     (@ next) => { fn next_time(&self) -> Option<Duration> { self.inner.next_time() } };
 }
 
-/// Says that it carries 16 megabytes, and loses what has more than 400 kilobytes.
+/// A transport that claims to carry 16 megabytes, and loses batches of more than 400 kilobytes.
 struct LosesTheLargest {
     inner: InProcess,
 }

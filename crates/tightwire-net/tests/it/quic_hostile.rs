@@ -58,7 +58,7 @@ impl TestBed {
     }
 
     /// Returns the reason of the end that the client got.
-    fn told(&self) -> Option<Reason> {
+    fn close_reason(&self) -> Option<Reason> {
         match self.client.lost.as_ref()? {
             ConnectionError::ApplicationClosed(close) => Some(Reason::from_bytes(&close.reason)),
             other => panic!("{other:?}"),
@@ -102,39 +102,39 @@ fn batches_as_the_document_has_them_arrive() {
 fn protocol_violations_end_the_connection() {
     type Act = fn(&mut RawPeer<SimulatedSocket>);
     let cases: [(&str, Act); 14] = [
-        ("a datagram or a stream of nothing", |c| c.datagram(&[])),
+        ("empty datagram or stream", |c| c.datagram(&[])),
         ("a delivery that there is not", |c| c.datagram(&[5, 1, 0, 1])),
         ("a delivery that there is not", |c| c.datagram(&[0x80, 1, 0, 1])),
-        ("a reliable batch in a datagram", |c| c.datagram(&[2, 1, 0, 1])),
-        ("a datagram without its number", |c| c.datagram(&[1, 7])),
-        ("an unreliable batch in a stream", |c| {
+        ("reliable batch in a datagram", |c| c.datagram(&[2, 1, 0, 1])),
+        ("datagram without a sequence number", |c| c.datagram(&[1, 7])),
+        ("unreliable batch in a stream", |c| {
             c.open(&[0, 1, 0, 1]);
         }),
         ("a delivery that there is not", |c| {
             c.open(&[255, 1, 0, 1]);
         }),
-        ("a batch that is too long", |c| {
+        ("batch too long", |c| {
             c.open(&[2; 1502]);
         }),
-        ("a batch that is too long", |c| {
+        ("batch too long", |c| {
             c.open(&[3, 0xff, 0xff]);
         }),
-        ("a batch that is too long", |c| {
+        ("batch too long", |c| {
             c.open(&[4, 0xff, 0xff, 0xff, 0xff]);
         }),
-        ("a second stream where there is one", |c| {
+        ("second stream of an ordered delivery", |c| {
             c.open(&[3, 1, 0, 1]).unwrap();
             c.open(&[3, 1, 0, 1]).unwrap();
         }),
-        ("a stream that ended before it should", |c| {
+        ("unexpected end of a stream", |c| {
             let stream = c.open(&[3, 1, 0, 1]).unwrap();
             c.finish(stream);
         }),
-        ("a stream that ended before it should", |c| {
+        ("unexpected end of a stream", |c| {
             let stream = c.open(&[]).unwrap();
             c.finish(stream);
         }),
-        ("a stream that was given up", |c| {
+        ("stream reset", |c| {
             let stream = c.open(&[2, 1, 0]).unwrap();
             c.quinn().send_stream(stream).reset(7u32.into()).unwrap();
         }),
@@ -145,7 +145,7 @@ fn protocol_violations_end_the_connection() {
         test_bed.run(20);
         let expected = Some(Reason::violation(expected));
         assert_eq!(test_bed.ended, expected);
-        assert_eq!(test_bed.told(), expected, "both ends are told the same");
+        assert_eq!(test_bed.close_reason(), expected, "both ends are told the same");
         let connection = test_bed.connection.unwrap();
         assert!(test_bed.server.send(connection, Delivery::Reliable, &[1, 0, 1]).is_err());
     }

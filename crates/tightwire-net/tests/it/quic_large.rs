@@ -26,7 +26,7 @@ struct Small {
 struct Latencies {
     now: Duration,
     large: Option<(usize, Duration)>,
-    /// How long each took, by delivery, while the large one was on its way.
+    /// Latencies during the large transfer, by delivery.
     small: [Vec<Duration>; 5],
 }
 
@@ -48,7 +48,7 @@ struct Pair {
     client: Client<Latencies, Quic<SimulatedSocket>>,
     latencies: Latencies,
     now: Duration,
-    /// What the server could not send.
+    /// Number of refused batches.
     refused: u32,
 }
 

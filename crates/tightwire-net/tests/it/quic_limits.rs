@@ -171,7 +171,7 @@ fn connecting_to_no_server_times_out() {
 }
 
 #[test]
-fn a_client_whose_answers_are_lost_is_told_that_it_timed_out_and_not_that_it_left() {
+fn a_client_whose_answers_are_lost_times_out_instead_of_leaving() {
     // A server sends its reason only to a validated address, as after a retry.
     let mut test_bed = TestBed::new(QuicConfig { max_handshakes: 0, ..QuicConfig::default() });
     let mut client = test_bed.connect(2, 1000);

@@ -49,7 +49,7 @@ fn a_client_that_was_kicked_comes_again_and_has_its_messages() {
         let second = arena.transcript.peers()[1];
         assert_ne!(first, second);
         // Numbers begin again, and the server is another peer for the client, too.
-        (arena.transcript.said, arena.clients[0].1.said) = (0, 0);
+        (arena.transcript.rounds, arena.clients[0].1.rounds) = (0, 0);
         arena.run(MINUTE, |arena: &Game| {
             let all = |numbers: Option<&Vec<u32>>| numbers.is_some_and(|all| all.len() == 20);
             let (client, transcript) = &arena.clients[0];
@@ -100,7 +100,7 @@ fn a_server_does_not_connect_again() {
     assert_eq!(server.reconnect(Duration::ZERO), Err(ReconnectError::Unsupported));
 }
 
-/// What happened, where each end is followed by another try.
+/// Polls events, and reconnects after each end.
 fn poll<T: Transport>(client: &mut Client<Transcript, T>, now: Duration) -> Vec<SessionEvent> {
     let mut events = Vec::new();
     while let Some(event) = client.poll_event() {

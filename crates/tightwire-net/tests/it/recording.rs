@@ -148,8 +148,8 @@ fn replay(file: &[u8]) -> (Vec<u64>, u64, bool, Option<RecordingError>) {
     }
     let replay = again.transport_mut();
     let error = replay.error().map(|error| match error {
-        RecordingError::Diverged { record, did } => {
-            RecordingError::Diverged { record: *record, did }
+        RecordingError::Diverged { record, action } => {
+            RecordingError::Diverged { record: *record, action }
         }
         RecordingError::Corrupt { record } => RecordingError::Corrupt { record: *record },
         other => panic!("{other}"),

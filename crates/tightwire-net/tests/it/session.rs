@@ -93,7 +93,7 @@ fn both_ends_get_the_reason_of_a_refusal() {
     settle(&mut server, &mut [&mut first, &mut next], 0);
     assert_eq!(server.session.peers().count(), 1);
     assert_eq!(server.connected().len(), 2);
-    assert_eq!(server.reasons().last().unwrap(), "left");
+    assert_eq!(server.reasons().last().unwrap(), "the client disconnected");
 
     server.session.shut_down(Duration::ZERO);
     next.tick(0);
@@ -114,7 +114,7 @@ fn clients_without_a_valid_hello_are_refused() {
     wrong.send(other, InternalBatch::DELIVERY, &batch).unwrap();
     server.tick(4_999);
     let refused = [
-        "protocol violation: a message before the welcome",
+        "protocol violation: message before Welcome",
         "protocol mismatch: session format: 3 here, 9 there",
     ];
     assert_eq!(server.reasons(), refused);
@@ -131,7 +131,7 @@ fn clients_without_a_valid_hello_are_refused() {
         .unwrap()
     };
     assert_eq!(reason(&mut silent), Reason::TimedOut);
-    assert_eq!(reason(&mut rude), Reason::violation("a message before the welcome"));
+    assert_eq!(reason(&mut rude), Reason::violation("message before Welcome"));
     assert_eq!(reason(&mut wrong), Reason::mismatch("session format: 9 here, 3 there"));
 
     // A server that does not answer.
@@ -277,7 +277,7 @@ fn kicked_peers_have_their_last_messages_handled() {
     assert_eq!(server.session.poll_event(), None);
     server.tick(5);
     assert_eq!(server.received.texts(), ["farewell"]);
-    assert_eq!(server.reasons().last().unwrap(), "left");
+    assert_eq!(server.reasons().last().unwrap(), "the client disconnected");
 }
 
 #[test]
@@ -372,13 +372,13 @@ fn a_peer_that_does_not_keep_up_loses_unreliable_messages_then_is_refused_then_l
         "unreliable dropped from step {first_drop:?}, refused from {first_refusal:?}, at most {most} \
          bytes waited, disconnected at {steps}"
     );
-    assert_eq!(server.reasons(), ["too slow: data is sent faster than it is received"]);
+    assert_eq!(server.reasons(), ["disconnected: the backlog did not shrink in time"]);
     assert!(first_drop < first_refusal && first_refusal < Some(steps));
     assert!(most < 60_000 + 2 * 5100, "{most}");
     assert_eq!(good.received.counts.len(), steps as usize, "nobody else is harmed");
     net.stick(slow.session.transport().connection.unwrap(), false);
     slow.tick(0);
-    assert_eq!(slow.reasons(), ["too slow: data is sent faster than it is received"]);
+    assert_eq!(slow.reasons(), ["disconnected: the backlog did not shrink in time"]);
 
     // Batches that the transport cannot take wait as long.
     let mut third = client("3", &net);
@@ -449,7 +449,7 @@ fn a_server_says_who_may_connect_and_limits_make_sense() {
     let net = Net::default();
     let builder = || Server::<ReceivedMessages, End>::builder(config()).register(messages);
     let error = builder().build(net.server()).unwrap_err();
-    assert_eq!(error, SessionError::NoGate);
+    assert_eq!(error, SessionError::NoAdmission);
     assert!(error.to_string().contains("open_to_anyone"));
     let mut server =
         crate::common::game::Side::new(builder().open_to_anyone().build(net.server()).unwrap());

@@ -1,4 +1,4 @@
-//! Strangers, hasty applications and odd limits against a session.
+//! Unauthenticated peers, hasty applications and odd limits against a session.
 
 use std::time::Duration;
 

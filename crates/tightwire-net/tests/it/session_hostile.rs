@@ -14,7 +14,7 @@ use crate::common::volume::volume;
 
 type Batches = Vec<(Delivery, Vec<u8>)>;
 
-/// Returns the batches of honest sides, including internal messages.
+/// Returns the batches of honest sides, including control messages.
 fn honest() -> Batches {
     let net = Net::default();
     let (mut server, mut client) = (server(config(), &net), client("7", &net));

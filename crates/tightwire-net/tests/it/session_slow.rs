@@ -17,9 +17,9 @@ const LENGTH: usize = 15_000;
 /// Way in which a client does not keep up.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Slow {
-    /// It receives until it has no room, and handles nothing.
+    /// The client receives until it has no room, and handles nothing.
     NotHandling,
-    /// It does not read its socket.
+    /// The client does not read its socket.
     NotReceiving,
 }
 

@@ -1,4 +1,4 @@
-//! Connect tokens: only tokens of the backend are accepted, in time, once, and a stranger's bytes
+//! Connect tokens: only tokens of the backend are accepted, in time, once, and forged bytes
 //! cost nothing.
 
 use std::time::Duration;

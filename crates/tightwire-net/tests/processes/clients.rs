@@ -58,8 +58,8 @@ fn messages(builder: MessengerBuilder<Game>) -> MessengerBuilder<Game> {
     builder.handle(on_chat).handle(on_score)
 }
 
-/// What a client process is told.
-const WISHES: &str = "TIGHTWIRE_TEST_CLIENT";
+/// Environment variable with a client's orders.
+const CLIENT_ORDERS: &str = "TIGHTWIRE_TEST_CLIENT";
 
 struct TestBed {
     server: Server<Game, Quic<Udp>>,
@@ -69,9 +69,9 @@ struct TestBed {
     key: TokenKey,
 }
 
-/// How a client fared, as both ends tell it.
+/// Outcome of a client at both ends.
 #[derive(PartialEq, Debug)]
-struct Ends {
+struct ClientOutcome {
     server: Vec<String>,
     client: String,
 }
@@ -100,21 +100,21 @@ impl TestBed {
     }
 
     /// Runs a client process until it has ended, and a moment more.
-    fn run(&mut self, fingerprint: &str, token: &str, wish: &str) -> Ends {
+    fn run(&mut self, fingerprint: &str, token: &str, order: &str) -> ClientOutcome {
         let address = self.server.transport().address();
         let child = Command::new(env::current_exe().unwrap())
             .args(["--exact", "clients::client_process", "--ignored", "--nocapture"])
-            .env(WISHES, format!("{address} {fingerprint} {token} {wish}"))
+            .env(CLIENT_ORDERS, format!("{address} {fingerprint} {token} {order}"))
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
         let waiting = thread::spawn(move || child.wait_with_output().unwrap());
-        let (mut said, mut moment) = (Vec::new(), 10);
+        let (mut events, mut moment) = (Vec::new(), 10);
         while moment > 0 {
             self.server.receive(self.start.elapsed(), &mut self.game);
             self.server.transmit(self.start.elapsed());
             while let Some(event) = self.server.poll_event() {
-                said.push(match event {
+                events.push(match event {
                     SessionEvent::Connected { client, .. } => format!("client {client} connected"),
                     SessionEvent::Disconnected { reason, .. } => format!("disconnected: {reason}"),
                     SessionEvent::Refused { reason, .. } => format!("refused: {reason}"),
@@ -126,7 +126,7 @@ impl TestBed {
         }
         let output = String::from_utf8(waiting.join().unwrap().stdout).unwrap();
         let line = output.lines().find_map(|line| line.split_once("client: "));
-        Ends { server: said, client: line.expect(&output).1.into() }
+        ClientOutcome { server: events, client: line.expect(&output).1.into() }
     }
 }
 
@@ -138,18 +138,18 @@ fn config(version: &str) -> SessionConfig {
 #[test]
 #[ignore = "runs as a process of the other tests"]
 fn client_process() {
-    let Ok(wishes) = env::var(WISHES) else { return };
-    let mut wishes = wishes.split(' ');
-    let mut next = || wishes.next().unwrap();
+    let Ok(orders) = env::var(CLIENT_ORDERS) else { return };
+    let mut orders = orders.split(' ');
+    let mut next = || orders.next().unwrap();
     let address = next().parse().unwrap();
     let trust = Trust::Pinned(vec![next().parse().unwrap()]);
-    let (token, wish, start) = (next(), next(), Instant::now());
+    let (token, order, start) = (next(), next(), Instant::now());
     let socket = Udp::client(address).unwrap();
     let now = start.elapsed();
     let transport =
         Quic::connect(socket, address, "localhost", &trust, QuicConfig::default(), now).unwrap();
     let builder = Client::builder(config("1.0")).register(messages);
-    let builder = match wish {
+    let builder = match order {
         "other" => builder.send_only::<OtherPlayer>(),
         _ => builder.send_only::<Player>(),
     };
@@ -184,10 +184,10 @@ fn a_session_from_connect_to_disconnect() {
     let _alone = alone();
     let mut test_bed = TestBed::new();
     let (fingerprint, token) = (test_bed.fingerprint.clone(), test_bed.token(60));
-    let ends = test_bed.run(&fingerprint, &token, "talk");
-    assert_eq!(ends.client, "5 points");
+    let outcome = test_bed.run(&fingerprint, &token, "talk");
+    assert_eq!(outcome.client, "5 points");
     assert_eq!(
-        ends.server,
+        outcome.server,
         ["client 7 connected".into(), format!("disconnected: {}", Reason::Left)]
     );
     assert_eq!(test_bed.game.read, ["hello"]);
@@ -198,37 +198,37 @@ fn each_refusal_has_its_reason_on_both_ends() {
     let _alone = alone();
     let mut test_bed = TestBed::new();
     let fingerprint = test_bed.fingerprint.clone();
-    let refused = |reason: Reason| Ends {
+    let refused = |reason: Reason| ClientOutcome {
         server: vec![format!("refused: {reason}")],
         client: reason.to_string(),
     };
 
     let other = TestBed::new().token(60);
-    let ends = test_bed.run(&fingerprint, &other, "talk");
-    assert_eq!(ends, refused(Reason::Token(TokenError::NotGenuine)), "wrong key");
+    let outcome = test_bed.run(&fingerprint, &other, "talk");
+    assert_eq!(outcome, refused(Reason::Token(TokenError::NotGenuine)), "wrong key");
 
     let expired = test_bed.token(0);
-    let ends = test_bed.run(&fingerprint, &expired, "talk");
-    assert_eq!(ends, refused(Reason::Token(TokenError::Expired)));
+    let outcome = test_bed.run(&fingerprint, &expired, "talk");
+    assert_eq!(outcome, refused(Reason::Token(TokenError::Expired)));
 
-    let ends = test_bed.run(&fingerprint, "-", "talk");
-    assert_eq!(ends, refused(Reason::Token(TokenError::Missing)));
+    let outcome = test_bed.run(&fingerprint, "-", "talk");
+    assert_eq!(outcome, refused(Reason::Token(TokenError::Missing)));
 
     let used = test_bed.token(60);
     assert_eq!(test_bed.run(&fingerprint, &used, "talk").client, "5 points");
-    let ends = test_bed.run(&fingerprint, &used, "talk");
-    assert_eq!(ends, refused(Reason::Token(TokenError::Used)));
+    let outcome = test_bed.run(&fingerprint, &used, "talk");
+    assert_eq!(outcome, refused(Reason::Token(TokenError::Used)));
 
     let wrong = "11".repeat(32);
     let token = test_bed.token(60);
-    let Ends { server, client } = test_bed.run(&wrong, &token, "talk");
+    let ClientOutcome { server, client } = test_bed.run(&wrong, &token, "talk");
     println!("wrong certificate: {client}\n{server:?}");
     let start = Reason::certificate("").to_string();
     assert!(client.starts_with(&start) && client.contains(&wrong), "{client}");
     assert!(client.contains(&fingerprint), "{client}");
     assert!(server[0].contains(&start), "{server:?}");
 
-    let Ends { server, client } = test_bed.run(&fingerprint, &token, "other");
+    let ClientOutcome { server, client } = test_bed.run(&fingerprint, &token, "other");
     let [here, there] = ["0..=100 (7 bits)", "0..=200 (8 bits)"];
     let of = |here, there| format!("Player.health: range {here} here, {there} there");
     assert!(
@@ -266,10 +266,10 @@ fn a_full_server_says_so_and_takes_the_same_token_later() {
     }
     let _ = test_bed.server.poll_event();
     let token = test_bed.token(60);
-    let ends = test_bed.run(&fingerprint, &token, "talk");
+    let outcome = test_bed.run(&fingerprint, &token, "talk");
     let refused = format!("refused: {}", Reason::Full);
-    assert_eq!(ends, Ends { server: vec![refused], client: Reason::Full.to_string() });
+    assert_eq!(outcome, ClientOutcome { server: vec![refused], client: Reason::Full.to_string() });
     client.disconnect(test_bed.start.elapsed());
-    let ends = test_bed.run(&fingerprint, &token, "talk");
-    assert_eq!(ends.client, "5 points", "{ends:?}");
+    let outcome = test_bed.run(&fingerprint, &token, "talk");
+    assert_eq!(outcome.client, "5 points", "{outcome:?}");
 }

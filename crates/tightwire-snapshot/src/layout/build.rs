@@ -54,9 +54,10 @@ pub(super) fn layout(schema: &Schema, ticks_per_second: u32) -> Result<Layout, L
     match layout.betrayed() {
         Some(path) => Err(LayoutError {
             path,
-            reason: "it is there or not by a field that is for the owner or the others only, and \
-                     would tell everybody: make both `owner` or both `others`"
-                .to_string(),
+            reason:
+                "the field's presence depends on an `owner` or `others` field, which would leak \
+                     it: give both the same attribute"
+                    .to_string(),
         }),
         None => Ok(layout),
     }
@@ -65,13 +66,13 @@ pub(super) fn layout(schema: &Schema, ticks_per_second: u32) -> Result<Layout, L
 /// The columns and groups of a value.
 pub(super) struct Place<'s> {
     pub(super) shape: &'s Shape,
-    /// Its first column.
+    /// First column of the value.
     pub(super) column: usize,
     /// All its columns, which are adjacent: those of absent parts are 0.
     pub(super) columns: Range<usize>,
     /// The fields of a struct.
     pub(super) fields: Vec<(&'s Field, Place<'s>)>,
-    /// Its groups, in the order of the columns.
+    /// Groups of the value, in the order of the columns.
     groups: Range<usize>,
 }
 
@@ -112,7 +113,7 @@ impl Builder {
                 self.mark_continuous(shape, group);
             }
             Shape::Struct { fields, .. } => {
-                // Hints of a field whose type is a newtype are of what it wraps.
+                // Hints of a field whose type is a newtype apply to the wrapped value.
                 let hints = newtype(shape).map(|_| hints);
                 inside = self.fields(fields, hints, guard)?;
             }
@@ -170,7 +171,7 @@ impl Builder {
                     "`{name}` is serialized by hand, which no schema describes: derive `Wire` for it"
                 ));
             }
-            _ => return Err("snapshots do not know this shape".into()),
+            _ => return Err("this shape cannot be replicated".into()),
         }
         let (columns, groups) = (column..self.columns.len(), group..self.drafts.len());
         Ok(Place { shape, column, columns, fields: inside, groups })

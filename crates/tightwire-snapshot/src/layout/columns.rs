@@ -12,13 +12,13 @@ use tightwire_core::stream::{Hints, Op, Shape, check_value};
 
 impl Builder {
     pub(super) fn op(&mut self, op: &Op, hints: &Hints, guard: Option<usize>) -> Built<()> {
-        let nonsense = || format!("`{op}` makes no sense");
+        let invalid = || format!("the parameters of `{op}` are invalid");
         match *op {
             Op::Bool | Op::Enumerate { .. } => {
-                self.category(op.span().ok_or_else(nonsense)?, guard)?;
+                self.category(op.span().ok_or_else(invalid)?, guard)?;
             }
             Op::Bits { .. } | Op::Int { .. } | Op::Fixed { .. } => {
-                let span = op.span().ok_or_else(nonsense)?;
+                let span = op.span().ok_or_else(invalid)?;
                 match u32::try_from(span) {
                     Ok(max) => self.number(max, 1, hints, guard),
                     Err(_) => self.wide(span, guard),
@@ -71,7 +71,7 @@ impl Builder {
                     "`{op}` depends on what was sent before it: use a list, or an integer of a range"
                 ));
             }
-            _ => return Err(nonsense()),
+            _ => return Err(invalid()),
         }
         Ok(())
     }

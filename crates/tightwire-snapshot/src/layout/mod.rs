@@ -59,7 +59,7 @@ pub(crate) struct Column {
 /// Adjacent columns of one value.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Group {
-    /// Its first column.
+    /// First column of the group.
     pub(crate) first: usize,
     pub(crate) kind: Kind,
     /// There are values between two values, so that the group can be interpolated.

@@ -11,7 +11,7 @@ pub(crate) enum Mark<'l> {
     /// The baseline packet.
     Baseline,
     Tick,
-    /// Which packets are acked.
+    /// Acks of packets.
     Acked,
     /// Prediction modes of groups.
     Modes,

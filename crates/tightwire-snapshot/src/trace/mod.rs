@@ -74,7 +74,7 @@ pub struct Trace {
     pub(super) record: SpanRecord,
     header: Header,
     check: Option<u16>,
-    /// ObjectUpdates, as far as they were read.
+    /// Updates, as far as they were read.
     list: Vec<ObjectUpdate>,
     cells: Vec<u32>,
     /// The object whose value was asked for last: mostly the next call is for the same one.
@@ -91,7 +91,7 @@ pub enum TracePart {
     Baseline,
     /// The tick.
     Tick,
-    /// Which earlier snapshots are acked.
+    /// Acks of earlier snapshots.
     Acked,
     /// The check over the header, the body and the baseline.
     Check,

@@ -173,7 +173,7 @@ impl World {
     }
 
     /// Whether a packet with a baseline packet was applied since the start: the sender has acks,
-    /// and the bases of its next packets are the same or later.
+    /// and the baselines of its next packets are the same or later.
     pub(super) fn has_baseline(&self) -> bool {
         self.first_baseline >= self.start.max(1)
     }
@@ -264,7 +264,8 @@ impl World {
         received.ids.clear();
         received.slots.clear();
         let learned = received.model.replace(take(model));
-        // The model of the next base is copied into the memory of a model that is no longer needed.
+        // The model of the next baseline is copied into the memory of a model that is no longer
+        // needed.
         *model = learned.or_else(|| self.spare_models.pop()).unwrap_or_default();
         self.drop_models(baseline);
     }

@@ -190,7 +190,7 @@ impl Twin for Operators {
     }
 }
 
-/// Groups under one condition, and what is beside them.
+/// Groups under one condition, and fields beside them.
 #[derive(Wire, Clone, PartialEq, Debug)]
 struct Groups {
     #[wire(bits = 2)]

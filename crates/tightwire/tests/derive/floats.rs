@@ -32,7 +32,7 @@ struct Floats {
     maybe: Option<f32>,
     #[wire(max_len = 3, min = -1.0, max = 1.0, resolution = 0.01)]
     path: Vec<[f32; 3]>,
-    // As many steps as a float tells apart.
+    // As many steps as an `f32` can represent.
     #[wire(min = 0.0, max = 1.0, resolution = 1.5e-7)]
     fine: [f32; 3],
     #[wire(max_len = 2)]

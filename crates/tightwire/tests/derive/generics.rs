@@ -36,7 +36,7 @@ where
     place: usize,
 }
 
-/// What a generic parameter stands for here.
+/// Bound of a generic parameter.
 trait Field: Wire + Default + Clone + PartialEq + std::fmt::Debug {
     fn any(rng: &mut Rng) -> Self;
 }
@@ -130,7 +130,7 @@ impl<A: Field, B: Field, const N: usize> Twin for Either<A, B, N> {
     }
 }
 
-/// A borrow beside what is sent, and an associated type and constant of a parameter.
+/// A borrow beside sent fields, and an associated type and constant of a parameter.
 trait Rules {
     type Id: Wire + Default + Clone + PartialEq + std::fmt::Debug;
     const MOST: usize;

@@ -162,13 +162,13 @@ pub mod bare {
     }
 }
 
-/// What lints look at.
+/// Types that lints check.
 pub mod linted {
     use core::marker::PhantomData;
 
     use tightwire::Wire;
 
-    /// Of one variant: a pattern that cannot fail.
+    /// An enum of one variant: a pattern that cannot fail.
     #[derive(Wire, Debug)]
     pub enum Only {
         /// The one.
@@ -181,7 +181,7 @@ pub mod linted {
         },
     }
 
-    /// Of one variant without fields.
+    /// An enum of one variant without fields.
     #[derive(Wire, Debug)]
     pub enum Lonely {
         /// The one.
@@ -222,7 +222,7 @@ pub mod linted {
         }
     }
 
-    /// Of every kind of field.
+    /// A type with every kind of field.
     #[derive(Wire, Debug, Default)]
     pub struct Everything {
         /// Sent.

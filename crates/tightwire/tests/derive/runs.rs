@@ -95,7 +95,7 @@ impl Twin for ManyFlags {
     }
 }
 
-/// A serialize function by hand that can do what no run can.
+/// A hand-written serialize function that cannot be part of a run.
 #[derive(Default, Clone, PartialEq, Debug)]
 struct ByHand {
     number: u16,

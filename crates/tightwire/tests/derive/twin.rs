@@ -20,7 +20,7 @@ pub(crate) trait Twin: Wire + Default + Clone + PartialEq + Debug {
     /// Whether a value is read as it was written; quantised ones are not.
     const IS_EXACT: bool = true;
 
-    /// What the derived function must do.
+    /// Hand-written reference of the derived function.
     fn by_hand<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error>;
 
     /// Any value in its range.
@@ -40,7 +40,8 @@ impl<T: Twin> Wire for ByHand<T> {
         mut this: Target<'_, S::Access, Self>,
         stream: &mut S,
     ) -> Result<(), S::Error> {
-        // A copy, since patterns are plainer over a reference; the derived type has no such way out.
+        // A copy, since patterns are plainer over a reference; the derived type has no such way
+        // out.
         let mut copy = this.0.clone();
         let result = copy.by_hand(stream);
         this.put(Self(copy));
@@ -180,7 +181,7 @@ fn write<T: Wire>(value: &mut T, start: u32, size: usize) -> Result<Vec<u8>, Wri
     })
 }
 
-/// What is written behind this many bits, into a buffer of this size.
+/// Writes after this many bits, into a buffer of this size.
 fn write_with(
     start: u32,
     size: usize,
@@ -244,7 +245,7 @@ fn compare_reads<T: Twin>(packet: &[u8], start: u32) -> Option<T> {
     ends.1.is_ok().then_some(value)
 }
 
-/// What the schema says to a packet, unless it does not know the type.
+/// Compares the schema's reading of a packet, if the schema has the type.
 fn compare_schema<T: Twin>(packet: &[u8], by_hand: Result<(), ReadError>) {
     thread_local!(static SCHEMAS: RefCell<HashMap<&'static str, Schema>> = RefCell::default());
     let read = SCHEMAS.with_borrow_mut(|schemas| {

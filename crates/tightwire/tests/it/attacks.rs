@@ -390,7 +390,7 @@ fn the_largest_batch_can_be_received() {
     for _ in 0..3 {
         a.send(to, &Level { data: vec![1; 900_000] }, delivery).unwrap();
     }
-    // Not refused as "too many messages of this peer wait already", since nothing waits.
+    // Not refused as `MessageError::PeerLimit`, since no message waits.
     a.end_frame(|_, delivery, batch| {
         assert_eq!(b.receive(from, delivery, batch, Duration::ZERO), Ok(()));
         Ok(())

@@ -35,7 +35,7 @@ fn space_is_filled_once_by_its_writer_as_long_as_it_is_there() {
 }
 
 #[test]
-fn space_can_wait_in_as_many_places_as_are_said() {
+fn as_many_spaces_can_be_reserved_as_documented() {
     let mut writer = ByteWriter::new([0xff; 32]);
     let mut spaces: Vec<_> = (0..4).map(|_| writer.set_aside(1).unwrap()).collect();
     assert_eq!(writer.set_aside(1), Err(ByteError::TooManyReserved { byte: 4 }));

@@ -79,7 +79,7 @@ impl File {
             assert_eq!(record.destination.to_string(), "10.0.0.1:7777");
             seen.push((record.time, record.direction, record.datagram.to_vec()));
         }
-        Ok((seen, capture.passed_over()))
+        Ok((seen, capture.skipped()))
     }
 
     fn refusal(&self) -> String {
@@ -252,12 +252,12 @@ fn refusals_say_where_and_why() {
         refusal(|file| file.bytes.extend([7, 0, 0, 0, 12, 0, 0, 0, 16, 0, 0, 0])),
     ];
     let expected = [
-        "the block at byte 28: a packet of an interface that is not described before it",
-        "the block at byte 28: a packet that makes no sense",
-        "the block at byte 28: an interface description that makes no sense",
-        "the block at byte 28: it is longer than 256 KiB, more than is read",
-        "the block at byte 28: a section of no known byte order",
-        "the block at byte 28: a version of pcapng other than 1",
+        "the block at byte 28: packet of an undescribed interface",
+        "the block at byte 28: malformed packet block",
+        "the block at byte 28: malformed interface description",
+        "the block at byte 28: longer than the maximum of 256 KiB",
+        "the block at byte 28: unknown byte order of a section",
+        "the block at byte 28: version of pcapng other than 1",
         "the block at byte 5148: more than 256 interfaces",
         "the block at byte 28: its length is below twelve, or no multiple of four",
         "the block at byte 28: its two lengths differ: the file was changed, or overwritten",

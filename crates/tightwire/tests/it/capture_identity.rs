@@ -42,7 +42,7 @@ fn identities_that_no_file_holds_are_refused_and_nothing_is_written() {
     assert_eq!(refusal(&identity_of(245_761)), sentence);
     let schema = tightwire::schema::Schema::of::<u8>;
     let game = Identity::new(&"x".repeat(256), "1.3", Protection::None, schema());
-    let sentence = "the identity cannot be sent: Identity.game at bit 0: 256 bytes are too many \
+    let sentence = "the identity cannot be encoded: Identity.game at bit 0: 256 bytes are too many \
                     (string up to 255)";
     assert_eq!(refusal(&game), sentence);
 }

@@ -46,7 +46,7 @@ fn read(file: &[u8]) -> (Vec<(Duration, Vec<u8>)>, u64) {
         datagrams.push((record.time, record.datagram.to_vec()));
     }
     assert!(capture.identity().is_none() && capture.snapshots().is_none());
-    (datagrams, capture.passed_over())
+    (datagrams, capture.skipped())
 }
 
 #[test]
@@ -83,9 +83,9 @@ fn links_of_other_systems_are_read() {
         (1 << 28 | 101, [v4.clone(), v6.clone()]),
     ] {
         let file = pcap(MICRO, false, link, &[(1, 0, &packets[0]), (2, 0, &packets[1])]);
-        let (datagrams, passed_over) = read(&file);
+        let (datagrams, skipped) = read(&file);
         let bytes: Vec<_> = datagrams.iter().map(|(_, bytes)| &bytes[..]).collect();
-        assert_eq!((bytes, passed_over), (vec![&b"four"[..], b"six"], 0), "link {link}");
+        assert_eq!((bytes, skipped), (vec![&b"four"[..], b"six"], 0), "link {link}");
 
         // Other protocols in such frames, frames that were cut, and unknown link types.
         let file = pcap(MICRO, false, link, &[(1, 0, &packets[0][..3]), (1, 0, b"")]);
@@ -131,10 +131,10 @@ fn invalid_pcap_files_are_refused_with_a_reason() {
     };
     let mut file = pcap(MICRO, false, 1, &[]);
     file[4] = 9;
-    assert_eq!(reason(&file), "the block at byte 0: a version of pcap other than 2");
+    assert_eq!(reason(&file), "the block at byte 0: version of pcap other than 2");
     let mut file = pcap(MICRO, false, 1, &[(0, 0, b"")]);
     file[24 + 8..24 + 12].fill(0xff);
-    let expected = "the block at byte 24: a packet longer than 256 KiB, more than is read";
+    let expected = "the block at byte 24: longer than the maximum of 256 KiB";
     assert_eq!(reason(&file), expected);
     let expected = "the block at byte 0: this is neither a pcapng nor a pcap file; \
                     `editcap -F pcapng` makes one of other captures";

@@ -1,5 +1,5 @@
 //! Every error of every crate, as people read it: one snapshot to look at.
-#![cfg(feature = "inspect")]
+#![cfg(all(feature = "inspect", feature = "formats"))]
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -13,18 +13,23 @@ use tightwire::inspect::CaptureError;
 use tightwire::message::{
     MessageError, Messenger, MessengerConfig, RefusedMessageError, RegistryError, SendError,
 };
-use tightwire::packet::{Identity, PacketError, PacketWriteError, Protection};
+use tightwire::packet::{Identity, PacketError, PacketWriteError, Protection, Protocol};
 use tightwire::play::{AssetError, InputLayoutError, PlayError, SceneError};
 use tightwire::quic::{CertificateError, Fingerprint, QuicError};
 use tightwire::recording::RecordingError;
-use tightwire::schema::{DynamicError, ObjectId, Schema, SchemaError, WorldError};
+use tightwire::schema::{
+    Class, Dynamic, DynamicError, Object, ObjectId, Representation, Schema, SchemaError, World,
+    WorldError, WorldSchema,
+};
 use tightwire::session::{LimitError, SessionError};
 use tightwire::snapshot::{self, ProtocolError, ReceiveError, SetError};
 use tightwire::stream::{ErrorKind, Op, ReadError, Shape, WriteError};
 use tightwire::token::{MintError, TokenError};
-use tightwire::transport::conformance::Fault;
+use tightwire::transport::conformance::{ConformanceError, End, Fault};
 use tightwire::transport::{Connection, InProcess, NotSentError, Reason, ReconnectError};
-use tightwire::{Client, Delivery, Message, SessionConfig, Stage, Wire, encode_explained};
+use tightwire::{
+    Client, Delivery, Message, SessionConfig, Stage, Stream, Target, Wire, encode_explained,
+};
 
 #[derive(Wire, Message, Default)]
 struct Jump;
@@ -47,6 +52,23 @@ fn limit_error() -> LimitError {
     error
 }
 
+fn mismatch_error() -> DynamicError {
+    let schema = Schema::of::<Small>();
+    schema.encode(&Dynamic::from(true), &mut [0; 8]).unwrap_err()
+}
+
+/// A class with a field whose presence would leak a field of the owner.
+fn layout_error() -> ProtocolError {
+    #[derive(Wire, Default, Clone, PartialEq, Debug)]
+    struct Door {
+        #[wire(owner)]
+        is_open: bool,
+        #[wire(when = self.is_open)]
+        color: u8,
+    }
+    snapshot::Protocol::builder(snapshot::Config::default()).class::<Door>().build().unwrap_err()
+}
+
 /// Each variant by its name, and its text.
 macro_rules! texts {
     ($($type:ident::$variant:ident $(($($value:expr),*))? $({$($field:ident: $named:expr),*})?),* $(,)?) => {
@@ -60,7 +82,6 @@ macro_rules! texts {
 fn core_texts() -> Vec<(&'static str, String)> {
     let read = ReadError { kind: ErrorKind::OutOfRange, bit: 9 };
     let write = WriteError::Value { kind: ErrorKind::OutOfRange, bit: 9 };
-    let text = |text: &str| text.to_string();
     texts![
         BitWriteError::Full { needed_bits: 90, capacity_bits: 64 },
         BitWriteError::Value { bit: 9 },
@@ -79,11 +100,7 @@ fn core_texts() -> Vec<(&'static str, String)> {
         WriteError::Value { kind: ErrorKind::OutOfRange, bit: 9 },
         DynamicError::Read(read),
         DynamicError::Write(write),
-        DynamicError::Mismatch { path: text("Player.health"), reason: text("REASON") },
-        DynamicError::Undescribed { path: text("Player.health"), reason: text("REASON") },
         WorldError::Read(read),
-        WorldError::Text { line: 3, column: 7, reason: text("REASON") },
-        WorldError::Refused { path: text("Player.health"), reason: text("REASON") },
         PacketError::TooShort { length: 3, minimum: 8 },
         PacketError::WrongProtocol,
         PacketError::Replayed { sequence: 77 },
@@ -91,7 +108,7 @@ fn core_texts() -> Vec<(&'static str, String)> {
         PacketError::Malformed(read),
         PacketError::TrailingData { bit: 9 },
         PacketWriteError::Packet(write),
-        PacketWriteError::TooLong { length: 70_000, most: 65_000 },
+        PacketWriteError::TooLong { length: 70_000, limit: 65_000 },
         PacketWriteError::KeysUsedUp,
     ]
 }
@@ -100,12 +117,11 @@ fn snapshot_texts() -> Vec<(&'static str, String)> {
     let read = ReadError { kind: ErrorKind::OutOfRange, bit: 9 };
     let refused = encode_explained(&Small { count: 250 }, &mut [0; 8]).unwrap_err();
     let class = || "Door".to_string();
-    let tree = DynamicError::Mismatch { path: "Door.open".into(), reason: "REASON".into() };
+    let tree = mismatch_error();
     texts![
         ProtocolError::Config(snapshot::Config { history: 8, ..snapshot::Config::default() }),
         ProtocolError::TooManyClasses,
         ProtocolError::DuplicateClass { class: class() },
-        ProtocolError::Layout { class: class(), reason: "REASON".into() },
         ProtocolError::TooLarge { class: class() },
         ProtocolError::Fingerprint { described: 1, here: 2 },
         SetError::NoClass { name: "Door" },
@@ -154,7 +170,7 @@ fn message_texts() -> Vec<(&'static str, String)> {
         MessageError::UnknownPeer,
         MessageError::BatchTooLong { length: 2000, limit: 1200 },
         MessageError::NoMessages,
-        MessageError::BatchSize { says: 90, has: 80 },
+        MessageError::BatchSize { declared: 90, actual: 80 },
         MessageError::BeyondBatch { size: 90, left: 80 },
         MessageError::UnknownMessage { number: 77 },
         MessageError::UnknownStage { stage: 9 },
@@ -168,7 +184,6 @@ fn message_texts() -> Vec<(&'static str, String)> {
         RegistryError::SameName("Chat"),
         RegistryError::Twice("Chat"),
         RegistryError::TooMany(300),
-        RegistryError::Config("REASON"),
     ]
 }
 
@@ -195,7 +210,6 @@ fn network_texts() -> Vec<(&'static str, String)> {
         Reason::Token(TokenError::Expired),
         Reason::Certificate(text("TEXT")),
         Reason::TooSlow,
-        Reason::Violation(text("TEXT")),
         Reason::Forgotten,
         Reason::Failed(text("TEXT")),
         Reason::Replaced,
@@ -217,21 +231,20 @@ fn network_texts() -> Vec<(&'static str, String)> {
         CertificateError::NoCertificate("the chain"),
         CertificateError::NoKey,
         CertificateError::Damaged("the key"),
-        CertificateError::Unreadable { what: "the key", why: text("WHY") },
+        CertificateError::Unreadable { part: "the key", reason: text("WHY") },
         CertificateError::OtherKey,
         CertificateError::NobodyTrusted,
         CertificateError::Failed(text("WHY")),
         QuicError::Certificate(CertificateError::NoKey),
-        QuicError::Address { server: ([127, 0, 0, 1], 7777).into(), why: text("WHY") },
-        QuicError::Socket { address: ([127, 0, 0, 1], 7777).into(), why: text("WHY") },
-        QuicError::Config("REASON"),
+        QuicError::Address { server: ([127, 0, 0, 1], 7777).into(), reason: text("WHY") },
+        QuicError::Socket { address: ([127, 0, 0, 1], 7777).into(), reason: text("WHY") },
         QuicError::Limit(limit_error()),
         SessionError::Messages(RegistryError::Twice("Chat")),
         SessionError::Schema(schema_error()),
-        SessionError::Config("REASON"),
+        SessionError::TooLong { setting: "token", length: 3000, limit: 2048 },
         SessionError::Limit(limit_error()),
-        SessionError::NoGate,
-        PlayError::Session(SessionError::NoGate),
+        SessionError::NoAdmission,
+        PlayError::Session(SessionError::NoAdmission),
         PlayError::Classes(ProtocolError::TooManyClasses),
         PlayError::Input(ProtocolError::TooManyClasses),
         PlayError::InputLayout(InputLayoutError::Groups),
@@ -253,9 +266,8 @@ fn network_texts() -> Vec<(&'static str, String)> {
         RecordingError::NotARecording,
         RecordingError::Version(9),
         RecordingError::Corrupt { record: 7 },
-        RecordingError::Diverged { record: 7, did: "sent a batch" },
+        RecordingError::Diverged { record: 7, action: "sent a batch" },
         CaptureError::Truncated { at: 70 },
-        CaptureError::Malformed { at: 70, reason: "REASON" },
         CaptureError::Io { at: 70, error: io::Error::other("WHY") },
         Fault::NotConnected,
         Fault::ConnectedTwice,
@@ -272,9 +284,8 @@ fn network_texts() -> Vec<(&'static str, String)> {
         Fault::HeldBack(delivery),
         Fault::CloseNotHeard,
         Fault::OtherReason { sent: Reason::Left, received: Reason::Full },
-        Fault::AfterEnd { arrived: 9, sent: 8 },
+        Fault::AfterEnd { arrived: 8, sent: 9 },
         Fault::EventAfterClose,
-        Fault::Path("REASON"),
         Fault::Stuck(Duration::from_secs(9)),
     ]
 }
@@ -303,7 +314,7 @@ fn every_error_has_a_text_for_people() {
     let mut texts: Vec<(String, String)> = KINDS
         .map(|(name, kind)| (format!("ErrorKind::{name}"), ReadError { kind, bit: 9 }.to_string()))
         .into();
-    for list in [core_texts(), snapshot_texts(), message_texts(), network_texts()] {
+    for list in [core_texts(), snapshot_texts(), message_texts(), network_texts(), real_texts()] {
         texts.extend(list.into_iter().map(|(name, text)| (name.to_string(), text)));
     }
     let named: BTreeSet<String> = texts.iter().map(|(name, _)| name.clone()).collect();
@@ -318,11 +329,20 @@ fn every_error_has_a_text_for_people() {
     let mismatch = identity(here).mismatch(&identity(there)).unwrap();
     let structs = [
         ("BitReadError", BitReadError.to_string()),
+        ("ConformanceError", {
+            let fault = Fault::NotConnected;
+            ConformanceError { check: "traffic", end: End::Server, fault }.to_string()
+        }),
         (
             "ExplainedError",
             encode_explained(&Small { count: 250 }, &mut [0; 8]).unwrap_err().to_string(),
         ),
+        ("ExplainedPacketError", {
+            let mut protocol = Protocol::<Small>::new("arena", "1.0", Protection::None);
+            protocol.read_explained(&[201], &mut Small::default()).unwrap_err().to_string()
+        }),
         ("HexError", "xyz".parse::<Fingerprint>().unwrap_err().to_string()),
+        ("LimitError", limit_error().to_string()),
         ("MismatchError", mismatch.to_string()),
         ("RefusedMessageError", {
             let (message, fault) = (Some("Chat"), MessageError::Handler);
@@ -339,24 +359,92 @@ fn every_error_has_a_text_for_people() {
     insta::assert_snapshot!(all);
 }
 
-/// The variants of all public enums that are errors, as the source declares them.
-fn variants_in_source() -> BTreeSet<String> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+/// Texts of the variants that carry a text: from refused values, or every text in the source.
+fn real_texts() -> Vec<(&'static str, String)> {
+    let schema = WorldSchema::new(vec![Class::of::<Small>().unwrap()]).unwrap();
+    let mut world = World::new(0.0);
+    world.insert(Object::of(1, &Small::default()).unwrap());
+    *world.get_mut(1).unwrap().get_mut("count").unwrap() = true.into();
+    let text = World::read(Representation::Text, b"0\n7:3", &schema).unwrap_err();
+    let by_hand = Schema::of::<ByHand>().decode(&[0]).unwrap_err();
+    let mut texts = vec![
+        ("DynamicError::Mismatch", mismatch_error().to_string()),
+        ("DynamicError::Undescribed", by_hand.to_string()),
+        ("WorldError::Text", text.to_string()),
+        ("WorldError::Refused", world.quantised(&schema).unwrap_err().to_string()),
+        ("ProtocolError::Layout", layout_error().to_string()),
+    ];
+    let mut add = |name, crate_name, before: &str, text: fn(String) -> String| {
+        let found = literals_in_source(crate_name, before);
+        assert!(!found.is_empty(), "no text of {name}");
+        texts.extend(found.into_iter().map(|found| (name, text(found))));
+    };
+    add("RegistryError::Config", "net", "RegistryError::Config(", |text| text);
+    add("SessionError::Config", "net", "SessionError::Config(", |text| text);
+    add("QuicError::Config", "net", "QuicError::Config(", |text| text);
+    let violation = |text: String| Reason::violation(&text).to_string();
+    for before in
+        ["return Err(", "Err(Some(", "ok_or(Some(", "then_some(", "Step::violation(from, "]
+    {
+        add("Reason::Violation", "net", before, violation);
+    }
+    add("CaptureError::Malformed", "inspect", ".malformed(", |reason| {
+        CaptureError::Malformed { at: 70, reason: Box::leak(reason.into_boxed_str()) }.to_string()
+    });
+    add("Fault::Path", "net", "Fault::Path(", |text| {
+        Fault::Path(Box::leak(text.into_boxed_str())).to_string()
+    });
+    texts
+}
+
+/// A type that no schema describes.
+#[derive(Default)]
+struct ByHand;
+
+impl Wire for ByHand {
+    fn serialize<S: Stream>(_: Target<'_, S::Access, Self>, _: &mut S) -> Result<(), S::Error> {
+        Ok(())
+    }
+}
+
+/// The string literals that follow `before` in the source of a crate, without tests.
+fn literals_in_source(crate_name: &str, before: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for name in ["core", "snapshot", "net", "inspect"] {
-        let mut folders = vec![crates.join(format!("tightwire-{name}/src"))];
-        while let Some(folder) = folders.pop() {
-            for entry in fs::read_dir(folder).unwrap() {
-                let path = entry.unwrap().path();
-                if path.is_dir() {
-                    folders.push(path);
-                } else if path.extension().is_some_and(|extension| extension == "rs") {
-                    variants_of(&fs::read_to_string(path).unwrap(), &mut found);
-                }
+    for source in sources(crate_name) {
+        let source = source.split("#[cfg(test)]").next().unwrap();
+        for rest in source.split(before).skip(1) {
+            if let Some(literal) = rest.strip_prefix('"').and_then(|rest| rest.split('"').next()) {
+                found.insert(literal.to_string());
             }
         }
     }
     found
+}
+
+/// The variants of all public enums that are errors, as the source declares them.
+fn variants_in_source() -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for name in ["core", "snapshot", "net", "inspect"] {
+        sources(name).iter().for_each(|source| variants_of(source, &mut found));
+    }
+    found
+}
+
+/// The source files of `tightwire-{name}`.
+fn sources(name: &str) -> Vec<String> {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let (mut folders, mut sources) = (vec![crates.join(format!("tightwire-{name}/src"))], vec![]);
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                sources.push(fs::read_to_string(path).unwrap());
+            }
+        }
+    }
+    sources
 }
 
 fn variants_of(source: &str, found: &mut BTreeSet<String>) {

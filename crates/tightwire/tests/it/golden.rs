@@ -195,7 +195,6 @@ struct Score {
     points: u16,
 }
 
-/// Serializes a batch as its bytes.
 /// A batch of a chat with this delivery, and of a score with each route.
 fn batch<S: Stream>(s: &mut S, chat: Option<Delivery>, scores: &[Route]) -> Result<(), S::Error> {
     let builder = Messenger::<()>::builder(MessengerConfig::default());

@@ -134,7 +134,7 @@ fn warm_up(room: &mut Room, samples: &[Sample]) {
 }
 
 #[test]
-fn ten_million_mutated_batches_take_no_memory_and_the_good_peer_is_heard() {
+fn ten_million_mutated_batches_take_no_memory_and_the_good_peer_is_served() {
     for (seed, packing) in [(21, Packing::Bits), (22, Packing::Bytes)] {
         let mut room = Room::new(config(packing));
         let samples: Vec<_> =

@@ -102,9 +102,9 @@ struct Link {
 /// Two sides and their expected results.
 struct Office {
     near: Messenger<HandledMessages>,
-    near_seen: HandledMessages,
+    near_received: HandledMessages,
     far: Messenger<HandledMessages>,
-    far_seen: HandledMessages,
+    far_received: HandledMessages,
     links: BTreeMap<PeerId, Link>,
     local: [VecDeque<(Route, u32)>; 7],
     stage: Option<Stage>,
@@ -123,9 +123,9 @@ impl Office {
         let near = MessengerConfig { receive_queue: LOCAL_QUEUE, send_queue: SEND_QUEUE, ..limits };
         Self {
             near: messenger(near),
-            near_seen: HandledMessages::new(),
+            near_received: HandledMessages::new(),
             far: messenger(limits),
-            far_seen: HandledMessages::new(),
+            far_received: HandledMessages::new(),
             links: BTreeMap::new(),
             local: Default::default(),
             stage: None,
@@ -153,7 +153,7 @@ impl Office {
             Some(_) => AnyMessage::Note(&mut note),
             None => AnyMessage::Mark(&mut mark),
         };
-        (number, send(&mut self.near, &mut self.near_seen, message))
+        (number, send(&mut self.near, &mut self.near_received, message))
     }
 
     fn is_known(route: Route) -> bool {
@@ -255,14 +255,14 @@ impl Office {
             }
             Step::RunStage(stage) => {
                 self.stage = Some(stage);
-                self.near.run_stage(stage, &mut self.near_seen);
+                self.near.run_stage(stage, &mut self.near_received);
                 for (route, number) in self.local[stage as usize].drain(..) {
                     self.expected_here.push((PeerId::LOCAL, route, number));
                 }
             }
             Step::EndFrame { lost } => self.end_frame(lost),
         }
-        assert_eq!(self.near_seen, self.expected_here);
+        assert_eq!(self.near_received, self.expected_here);
     }
 
     /// Sends to these peers, or to all but one.
@@ -310,7 +310,7 @@ impl Office {
 
     fn end_frame(&mut self, lost: Option<(Index, usize)>) {
         let lost = lost.and_then(|(index, after)| Some((self.peer(index)?, after)));
-        let Self { near, far, far_seen, links, .. } = self;
+        let Self { near, far, far_received, links, .. } = self;
         let mut given: BTreeMap<PeerId, usize> = BTreeMap::new();
         let received: BTreeMap<_, _> = links
             .iter()
@@ -327,7 +327,7 @@ impl Office {
             far.receive(link.there, delivery, batch, Duration::ZERO).unwrap();
             Ok(())
         });
-        Stage::ALL.into_iter().for_each(|stage| far.run_stage(stage, far_seen));
+        Stage::ALL.into_iter().for_each(|stage| far.run_stage(stage, far_received));
         far.end_frame(|_, _, _| panic!("the other side says nothing"));
         for (peer, link) in links {
             let there = far.peer_stats(link.there).unwrap();
@@ -343,12 +343,12 @@ impl Office {
             }
             let mut expected = link.sent[..arrived].to_vec();
             expected.sort_by_key(|(route, _)| route.stage);
-            let from_there = far_seen.iter().filter(|(from, ..)| *from == link.there);
+            let from_there = far_received.iter().filter(|(from, ..)| *from == link.there);
             let seen: Vec<_> = from_there.map(|(_, route, number)| (*route, *number)).collect();
             assert_eq!(seen, expected);
             link.sent.clear();
         }
-        far_seen.clear();
+        far_received.clear();
         assert_eq!(far.faults().total(), 0);
         self.stage = None;
     }

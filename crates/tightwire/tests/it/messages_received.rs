@@ -45,29 +45,29 @@ fn fault(delivery: Delivery, bytes: &[u8]) -> Option<MessageError> {
 }
 
 #[test]
-fn a_handler_is_told_where_a_message_comes_from() {
+fn a_handler_gets_the_origin_of_a_message() {
     type Handled = (PeerId, Route, Duration, u8, (usize, usize));
     let handler = |_: &Jump, context: &mut Context<'_, Vec<Handled>>| {
-        let told = (
+        let handled = (
             context.sender(),
             context.route(),
             context.received_at(),
             context.number(),
             context.header_sizes(),
         );
-        context.state.push(told);
+        context.state.push(handled);
     };
     let mut messenger =
         Messenger::builder(MessengerConfig::default()).handle(handler).build().unwrap();
-    let (from, mut told) = (messenger.add_peer(1200), Vec::new());
+    let (from, mut handled) = (messenger.add_peer(1200), Vec::new());
     let bytes = batch(&[(16, 6, 9, &[])]);
     let time = Duration::from_millis(77);
     messenger.receive(from, Delivery::UnreliableSequenced, &bytes, time).unwrap();
-    messenger.run_stage(Stage::Update, &mut told);
-    assert_eq!(told, []);
-    messenger.run_stage(Stage::PostLateUpdate, &mut told);
+    messenger.run_stage(Stage::Update, &mut handled);
+    assert_eq!(handled, []);
+    messenger.run_stage(Stage::PostLateUpdate, &mut handled);
     let route = Route::from(Delivery::UnreliableSequenced).on_channel(9).at(Stage::PostLateUpdate);
-    assert_eq!(told, [(from, route, time, 16, (5, 2))]);
+    assert_eq!(handled, [(from, route, time, 16, (5, 2))]);
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn a_batch_with_a_wrong_size_is_refused() {
     let reliable = Delivery::Reliable;
     let good = batch(&[(JUMP, UPDATE, 0, &[])]);
     assert_eq!(fault(reliable, &good), None);
-    let size = |says, has| Some(MessageError::BatchSize { says, has });
+    let size = |declared, actual| Some(MessageError::BatchSize { declared, actual });
     let nothing = Some(MessageError::NoMessages);
     assert_eq!(fault(reliable, &[]), nothing);
     assert_eq!(fault(reliable, &[5]), nothing);

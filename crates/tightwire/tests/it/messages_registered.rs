@@ -69,7 +69,7 @@ fn a_peer_that_is_blocked_gets_nothing_but_what_waits_already() {
         assert_eq!((sent.sent, sent.refused), (1, 1));
         assert_eq!(sent.first_error, Some(SendError::Blocked(peers[1])));
         let sent = side.messenger.send(peers[1], &Jump, delivery);
-        let sentence = "peer 1 does not keep up: send less to it, and retry later";
+        let sentence = "peer 1 is blocked: its backlog is at the limit; retry later";
         assert_eq!(sent.unwrap_err().to_string(), sentence);
     }
     assert_eq!(batches_to(peers[1], &side.end_frame()).len(), 1);

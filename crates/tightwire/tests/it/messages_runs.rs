@@ -28,7 +28,7 @@ fn batch(bodies: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn one_that_is_refused_or_fails_does_not_harm_those_behind_it() {
+fn a_failed_message_does_not_affect_later_messages() {
     let (mut messenger, from) = messenger(MessengerConfig::default());
     let bytes = batch(&[1, 1, 0x80, 1, 0, 1]);
     messenger.receive(from, Delivery::Unreliable, &bytes, Duration::ZERO).unwrap();

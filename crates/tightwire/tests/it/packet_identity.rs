@@ -114,7 +114,7 @@ fn a_packet_of_version_1_is_refused_by_version_2_which_can_say_why() {
 }
 
 #[test]
-fn everything_that_is_not_the_same_is_said() {
+fn every_difference_is_reported() {
     let schema = tightwire::schema::Schema::of::<version_1::Packet>();
     let here = Identity::new("arena", "1.0", Protection::Crc32, schema.clone());
     let there = Identity::new("du\u{1b}el", "1.1", Protection::Sealed(()), schema).with_checks();

@@ -75,7 +75,7 @@ fn players() -> Vec<Player> {
 }
 
 /// Returns a trace as lines, without the source locations of the operations.
-fn told(trace: &Trace) -> Vec<String> {
+fn trace_lines(trace: &Trace) -> Vec<String> {
     let line = |node: tightwire::stream::Node<'_>| {
         let (op, value) = (node.op().unwrap(), node.value().unwrap());
         format!("{} {op} {:?} {value} {}", node.path(), node.bits(), node.is_refused())
@@ -95,15 +95,24 @@ fn a_derived_type_and_its_schema_agree() {
         let packet = tightwire::encode(&player, &mut buffer).unwrap();
         let tree = schema.decode(packet).unwrap();
         assert_eq!(schema.encode(&tree, &mut other).unwrap(), packet);
-        assert_eq!(told(&schema.explain(packet)), told(&tightwire::explain::<Player>(packet)));
+        assert_eq!(
+            trace_lines(&schema.explain(packet)),
+            trace_lines(&tightwire::explain::<Player>(packet))
+        );
         for length in 0..packet.len() {
             let cut = &packet[..length];
-            assert_eq!(told(&schema.explain(cut)), told(&tightwire::explain::<Player>(cut)));
+            assert_eq!(
+                trace_lines(&schema.explain(cut)),
+                trace_lines(&tightwire::explain::<Player>(cut))
+            );
         }
         for bit in 0..packet.len() * 8 {
             let mut wrong = packet.to_vec();
             wrong[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(told(&schema.explain(&wrong)), told(&tightwire::explain::<Player>(&wrong)));
+            assert_eq!(
+                trace_lines(&schema.explain(&wrong)),
+                trace_lines(&tightwire::explain::<Player>(&wrong))
+            );
             let is_read = tightwire::decode::<Player>(&wrong).is_ok();
             assert_eq!(schema.decode(&wrong).is_ok(), is_read);
         }
@@ -209,7 +218,10 @@ fn values_are_compared_as_a_whole() {
         let (mut buffer, mut other) = ([0; 64], [0; 64]);
         let packet = tightwire::encode(&value, &mut buffer).unwrap();
         assert_eq!(tightwire::decode::<Pairs>(packet), Ok(value.clone()));
-        assert_eq!(told(&schema.explain(packet)), told(&tightwire::explain::<Pairs>(packet)));
+        assert_eq!(
+            trace_lines(&schema.explain(packet)),
+            trace_lines(&tightwire::explain::<Pairs>(packet))
+        );
         let tree = schema.decode(packet).unwrap();
         assert_eq!(schema.encode(&tree, &mut other).unwrap(), packet);
         // Elsewhere a tally keeps no elements of lists.
@@ -257,7 +269,7 @@ fn assert_valid<T: Wire + Default + PartialEq + std::fmt::Debug>(values: &[T]) {
         let packet = tightwire::encode(value, &mut buffer).unwrap();
         assert_eq!(tightwire::decode::<T>(packet).as_ref(), Ok(value));
         let told_twice =
-            [schema.explain(packet), tightwire::explain::<T>(packet)].map(|t| told(&t));
+            [schema.explain(packet), tightwire::explain::<T>(packet)].map(|t| trace_lines(&t));
         assert!(told_twice[0] == told_twice[1], "{value:?}");
         let tree = schema.decode(packet).unwrap();
         let mut again = [0; 2048];

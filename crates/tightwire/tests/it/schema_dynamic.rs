@@ -156,7 +156,7 @@ fn player(at_rest: bool) -> Player {
 }
 
 /// Returns a trace as lines, without the source locations of the operations.
-fn told(trace: &Trace) -> Vec<String> {
+fn trace_lines(trace: &Trace) -> Vec<String> {
     let line = |node: tightwire::stream::Node<'_>| {
         let (op, value) = (node.op().unwrap(), node.value().unwrap());
         format!("{} {op} {:?} {value} {}", node.path(), node.bits(), node.is_refused())
@@ -183,11 +183,17 @@ fn a_schema_reads_writes_measures_and_explains_as_the_type_does() {
         let bits = MeasureStream::bits_of(|stream| schema.serialize(&mut tree, stream));
         assert_eq!(bits, tightwire::measure(&typed));
 
-        assert_eq!(told(&schema.explain(packet)), told(&tightwire::explain::<Player>(packet)));
+        assert_eq!(
+            trace_lines(&schema.explain(packet)),
+            trace_lines(&tightwire::explain::<Player>(packet))
+        );
         // Also where the packet is cut or a bit is wrong.
         for length in 0..packet.len() {
             let cut = &packet[..length];
-            assert_eq!(told(&schema.explain(cut)), told(&tightwire::explain::<Player>(cut)));
+            assert_eq!(
+                trace_lines(&schema.explain(cut)),
+                trace_lines(&tightwire::explain::<Player>(cut))
+            );
             // Perhaps at another bit: tuples and short arrays are read in words.
             let typed = tightwire::decode::<Player>(cut).unwrap_err();
             assert_eq!(typed.kind, ErrorKind::UnexpectedEnd);
@@ -197,7 +203,10 @@ fn a_schema_reads_writes_measures_and_explains_as_the_type_does() {
         for bit in 0..packet.len() * 8 {
             let mut wrong = packet.to_vec();
             wrong[bit / 8] ^= 1 << (bit % 8);
-            assert_eq!(told(&schema.explain(&wrong)), told(&tightwire::explain::<Player>(&wrong)));
+            assert_eq!(
+                trace_lines(&schema.explain(&wrong)),
+                trace_lines(&tightwire::explain::<Player>(&wrong))
+            );
         }
     }
 }

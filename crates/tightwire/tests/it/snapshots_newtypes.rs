@@ -1,4 +1,5 @@
-//! Hints see through newtypes: the same layout, the same snapshots, the same fingerprints as without them.
+//! Hints see through newtypes: the same layout, the same snapshots, the same fingerprints as
+//! without them.
 
 use std::time::Duration;
 
@@ -72,7 +73,8 @@ fn protocol<T: Wire + 'static>(level: Level) -> snapshot::Protocol {
     snapshot::Protocol::builder(config).class::<T>().build().unwrap()
 }
 
-/// The packets of two seconds, and where an object is shown between two of the last snapshots and after them.
+/// The packets of two seconds, and where an object is shown between two of the last snapshots and
+/// after them.
 fn packets<T: Wire + Default + 'static>(
     level: Level,
     object: impl Fn(u32) -> T,
@@ -116,7 +118,7 @@ fn newtypes_change_nothing() {
     }
 }
 
-/// What the velocity is worth shows in the bytes.
+/// A predicting velocity saves bytes.
 #[test]
 fn a_newtype_of_a_velocity_predicts() {
     #[derive(Wire, Default, Clone, Copy)]

@@ -25,7 +25,7 @@ type Contents = BTreeMap<u32, Item>;
 struct Made {
     bytes: Vec<u8>,
     tick: u32,
-    truth: Rc<Contents>,
+    expected: Rc<Contents>,
 }
 
 #[derive(Default)]
@@ -182,14 +182,14 @@ impl Run {
         }
         let bytes = self.sender.snapshot(self.client, self.budget).unwrap().to_vec();
         self.tally.made += 1;
-        Rc::new(Made { bytes, tick: self.tick, truth: self.world.clone() })
+        Rc::new(Made { bytes, tick: self.tick, expected: self.world.clone() })
     }
 
     fn hand(&mut self, made: &Made, bytes: &[u8]) {
         self.tally.handed += 1;
         match self.receiver.handle_snapshot(bytes) {
             Ok(received) if received.is_complete => {
-                if received.tick == made.tick && contents(&self.receiver) == *made.truth {
+                if received.tick == made.tick && contents(&self.receiver) == *made.expected {
                     self.tally.complete += 1;
                 } else {
                     self.tally.wrong += 1;
@@ -288,7 +288,7 @@ impl Run {
 }
 
 #[test]
-fn wrong_state_is_not_taken_for_complete_whoever_begins_anew() {
+fn wrong_state_is_never_complete_after_a_restart_of_either_side() {
     let mut all = Tally::default();
     for seed in 0..volume(16, 560) {
         let mut run = Run::new(seed);

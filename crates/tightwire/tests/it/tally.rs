@@ -112,7 +112,7 @@ struct Move {
 }
 
 #[test]
-fn recorded_messages_are_told_apart_by_their_names() {
+fn recorded_messages_are_distinguished_by_name() {
     let messages = Messenger::<()>::builder(MessengerConfig::default());
     let messages = messages.send_only::<Duck>().send_only::<Move>();
     let schema = messages.capture_schema().unwrap();

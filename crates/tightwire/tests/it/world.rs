@@ -235,7 +235,7 @@ fn random_world(rng: &mut Rng) -> Option<(WorldSchema, World)> {
         }
         world.insert(object);
     }
-    world.settled(&schema).ok().map(|world| (schema, world))
+    world.quantised(&schema).ok().map(|world| (schema, world))
 }
 
 /// Replaces text by characters that are special in a format, with as many bytes.
@@ -324,7 +324,7 @@ fn not_a_number_is_refused() {
     world.insert(Object::new(7, "grunt").with("health", f32::NAN));
     let refused = world.write(Representation::Text, &schema).unwrap_err();
     let expected = "World.objects[0].class.grunt.health: \
-                    NaN is not equal to itself, and so has no place in a world";
+                    NaN is not allowed in a world: it is not equal to itself";
     assert_eq!(refused.to_string(), expected);
     for time in ["NaN", "nan", "+1", "infinity", "0x1", ""] {
         assert!(World::read(Representation::Text, time.as_bytes(), &schema).is_err(), "{time}");
@@ -334,7 +334,7 @@ fn not_a_number_is_refused() {
 #[test]
 fn invalid_values_are_named_by_their_path() {
     let (schema, mut world) = example();
-    let refused = |world: &World| world.settled(&schema).unwrap_err().to_string();
+    let refused = |world: &World| world.quantised(&schema).unwrap_err().to_string();
     *world.get_mut(1).unwrap().get_mut("health").unwrap() = 101u64.into();
     assert_eq!(refused(&world), "World.objects[0].class.Player.health: 101 is not in 0..=100");
     *world.get_mut(1).unwrap().get_mut("health").unwrap() = true.into();

@@ -1,6 +1,6 @@
 //! Protocols on any datagram: it is accepted or refused with a reason, and the protocol goes on.
 //!
-//! Each input is used twice: as a datagram of a stranger, and as the packet in a valid datagram of
+//! Each input is used twice: as a datagram of an attacker, and as the packet in a valid datagram of
 //! a hostile peer.
 
 mod open;

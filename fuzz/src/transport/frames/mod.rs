@@ -26,7 +26,7 @@ const RELIABLE_STREAMS: u32 = 40;
 /// Largest payload of a packet, in bytes.
 const MAX_PAYLOAD: usize = 1452;
 
-/// Checks the packets of a peer with the keys, and what the application does between them.
+/// Checks the packets of a peer with the keys, and the actions of the application between them.
 ///
 /// The first byte chooses the side, and what came before. Then each action begins with a byte: its
 /// three lowest bits are the kind, as [`Room::act`] has them, and the others are for that.
@@ -120,9 +120,9 @@ impl Room {
         (0..count).for_each(|_| _ = self.packet(level, 0, &payload));
     }
 
-    /// Takes an action off the data: 0 to 2 are a packet with this payload, 3 one of a handshake, 4 one
-    /// with a frame many times, 5 one with fragments, 6 what the application does. None at the end, and
-    /// when the connection ends.
+    /// Takes an action off the data: 0 to 2 are a packet with this payload, 3 one of a handshake, 4
+    /// one with a frame many times, 5 one with fragments, 6 what the application does. None at the
+    /// end, and when the connection ends.
     fn act(&mut self, data: &mut &[u8]) -> Option<()> {
         self.actions = self.actions.checked_sub(1)?;
         let control = byte(data)?;
@@ -225,7 +225,7 @@ impl Room {
         self.check_memory(memory.bytes_max);
     }
 
-    /// Calls the guard, and counts what it keeps.
+    /// Calls the guard, and counts its memory.
     fn run(&mut self, call: impl FnOnce(&Guard)) {
         let memory = measure(|| call(&self.guard));
         self.kept += memory.bytes_current;
@@ -305,7 +305,7 @@ impl Room {
             *crypto += counts.crypto;
             let is_too_many = *crypto > 64;
             return match is_too_many {
-                true => Judged::Refused("a handshake in too many pieces"),
+                true => Judged::Refused("too many CRYPTO frames"),
                 false => Judged::Handshake,
             };
         }
@@ -334,7 +334,7 @@ impl Room {
         if !is_taken {
             self.refused += 1;
             let is_too_much = self.refused > 256;
-            assert_eq!(violation, is_too_much.then_some("streams in too many pieces"));
+            assert_eq!(violation, is_too_much.then_some("too many stream fragments"));
             let is_honest = |part: &Part| self.streams.is_honest(*part);
             assert!(self.is_paused || !counts.parts.iter().all(is_honest), "an honest packet");
             return (!is_too_much).then_some(());

@@ -1,4 +1,5 @@
-//! The frames of a packet and the limits of a connection, a second time: from the tables of RFC 9000.
+//! The frames of a packet and the limits of a connection, a second time: from the tables of RFC
+//! 9000.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,7 +73,7 @@ impl Counts {
         let mut was_padding = false;
         while !rest.is_empty() {
             let Some(is_padding) = counts.take(&mut rest, was_padding) else {
-                return (counts, Some("a frame that nobody understands"));
+                return (counts, Some("unknown frame type"));
             };
             was_padding = is_padding;
             let refused = if counts.control + counts.crypto > 32 {
@@ -184,7 +185,8 @@ impl Streams {
         stream.parts.push((part, is_behind_gap));
     }
 
-    /// Reads what there is of a stream: the number of parts and the offset up to which they go.
+    /// Reads the contiguous data of a stream: the number of parts and the offset up to which they
+    /// go.
     pub(super) fn read(&mut self, which: usize) -> Option<(u64, u32, u64)> {
         let which = which % self.open.len().max(1);
         let (&id, stream) = self.open.iter_mut().nth(which)?;
@@ -216,7 +218,8 @@ impl Streams {
         (0..).map(move |index| stream_id(is_server, index)).filter(|id| !self.over.contains(id))
     }
 
-    /// Parts behind gaps: of the two streams that have the most, of the next one, and of all but two.
+    /// Parts behind gaps: of the two streams that have the most, of the next one, and of all but
+    /// two.
     pub(super) fn behind_gaps(&self) -> [usize; 4] {
         let count =
             |stream: &Stream| stream.parts.iter().filter(|(_, is_behind)| *is_behind).count();

@@ -1,7 +1,7 @@
 //! Truncated, random and mutated captures end with a message.
 
 use super::super::capture_identity::CaptureIdentity;
-use super::EveryView;
+use super::AllViews;
 use super::game::{Packet, capture, capture_of, encoded, identity};
 use super::snapshots::session;
 use super::support::{seed, volume};
@@ -22,7 +22,7 @@ impl Random {
 fn check(file: &[u8], by_schema: bool) -> bool {
     let identity_of_capture = by_schema.then(|| CaptureIdentity::of_identity(identity()));
     let field = file.len().is_multiple_of(5).then_some("players.health");
-    match EveryView::of(file, identity_of_capture, field, 3) {
+    match AllViews::of(file, identity_of_capture, field, 3) {
         Ok(view) => {
             assert!(view.is_sound(), "{:?}", view.text);
             true

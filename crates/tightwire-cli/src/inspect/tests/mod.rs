@@ -14,8 +14,8 @@ mod support;
 mod totals;
 mod views;
 
+use super::all_views::AllViews;
 use super::capture_identity::CaptureIdentity;
-use super::every_view::EveryView;
 
 /// Views of a capture.
 struct Inspected {
@@ -34,7 +34,7 @@ fn inspect(
     field: Option<&str>,
     most_xrays: usize,
 ) -> Result<Inspected, String> {
-    let view = EveryView::of(file, identity_of_capture, field, most_xrays)?;
+    let view = AllViews::of(file, identity_of_capture, field, most_xrays)?;
     assert!(view.is_sound(), "{:?}", view.text);
     let xrays = view.xrays.iter().map(|xray| serde_json::to_value(xray).unwrap());
     Ok(Inspected {

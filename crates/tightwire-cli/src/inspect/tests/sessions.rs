@@ -129,7 +129,7 @@ fn a_message_that_is_too_long_for_a_record_is_shown_with_what_is_missing() {
     assert_eq!(inspected.json["refused"], 0);
     assert_eq!(inspected.json["snapshots_not_read"], 0);
     assert_eq!(inspected.json["cut_messages"], 1);
-    // The length of the list takes three bytes, what is said of the message seven.
+    // The length of the list takes three bytes, the header of the record seven.
     let missing = 300_003 - (RawMessage::MAX_RECORDED - 7);
     assert_eq!(inspected.json["missing_bytes"], missing);
     let value_of = "1 message too long for the capture (1 Level), which has their beginning: ";

@@ -99,7 +99,7 @@ fn a_snapshot_without_its_baseline_is_one_span_with_the_reason() {
     let reason = coded["value"].as_str().unwrap();
     assert!(reason.starts_with("its baseline, snapshot "), "{reason}");
     assert!(reason.ends_with(" is not in the capture"), "{reason}");
-    assert!(inspected.text.contains("20 of 20 snapshots not taken apart: its baseline"));
+    assert!(inspected.text.contains("20 of 20 snapshots not decoded: its baseline"));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use tightwire::bytes::Packing;
 use tightwire::stream::{Field, Op, Shape};
 
-use super::{Lint, Saving};
+use super::{Linter, Saving};
 use crate::terminal::safe;
 
 /// Number of adjacent bools from which advice is given without a capture.
@@ -12,7 +12,7 @@ const MANY: usize = 8;
 /// Number of adjacent bools from which a capture decides whether one flag before them pays.
 pub(super) const SOME: usize = 3;
 
-impl Lint<'_> {
+impl Linter<'_> {
     /// Advises on adjacent bools, and returns whether there was any advice.
     pub(super) fn flags(&mut self, run: &[Field]) -> bool {
         let (Some(first), Some(last)) = (run.first(), run.last()) else { return false };

@@ -3,12 +3,12 @@
 use tightwire::stream::{Op, Shape};
 
 use super::super::words;
-use super::{Lint, Saving, numbers};
+use super::{Linter, Saving, numbers};
 
 /// Size of a datagram that any network carries, in bytes.
 const DATAGRAM: u64 = 1200;
 
-impl Lint<'_> {
+impl Linter<'_> {
     pub(super) fn length_of(&mut self, op: &Op) {
         let (max_len, unit_bits, unit) = match *op {
             Op::Blob { max_len } | Op::String { max_len } => (max_len as u64, 8, "bytes"),

@@ -49,14 +49,14 @@ pub(super) enum Saving {
 }
 
 /// A walk through a schema that collects advice.
-struct Lint<'a> {
+struct Linter<'a> {
     packing: Packing,
     seen: Option<&'a FieldStatistics>,
     path: String,
     times: u64,
     is_in_list: bool,
     is_always_sent: bool,
-    /// Types of the library, of which nobody else can change a bit.
+    /// Types of the library: a program cannot change their bits.
     own: Vec<Shape>,
     advice: Vec<Advice>,
 }
@@ -64,7 +64,7 @@ struct Lint<'a> {
 /// Collects advice on a schema in the order of its bits; also on the values in packets if `seen` is
 /// given.
 pub(super) fn lint(source: &Source, seen: Option<&FieldStatistics>) -> Vec<Advice> {
-    let mut lint = Lint {
+    let mut lint = Linter {
         packing: source.packing(),
         seen,
         path: String::new(),
@@ -91,7 +91,7 @@ pub(super) fn root_name(shape: &Shape) -> String {
     }
 }
 
-impl Lint<'_> {
+impl Linter<'_> {
     fn advise(&mut self, rule: &'static str, what: String, saves: Saving) {
         // What saves nothing is no advice.
         if matches!(saves, Saving::Always(0) | Saving::UpTo(0)) {
@@ -103,7 +103,7 @@ impl Lint<'_> {
     }
 
     /// Walks a part that is not in every packet, unless `is_certain`.
-    fn perhaps(&mut self, is_certain: bool, inside: impl FnOnce(&mut Self)) {
+    fn walk_conditional(&mut self, is_certain: bool, inside: impl FnOnce(&mut Self)) {
         let outside = self.is_always_sent;
         self.is_always_sent &= is_certain;
         inside(self);
@@ -138,11 +138,11 @@ impl Lint<'_> {
                     let name = format!(".{}", safe(&variant.name));
                     let is_only = variants.len() == 1;
                     self.step(&name, |lint| {
-                        lint.perhaps(is_only, |lint| lint.fields(&variant.fields));
+                        lint.walk_conditional(is_only, |lint| lint.fields(&variant.fields));
                     });
                 }
             }
-            Shape::Option(inner) => self.perhaps(false, |lint| lint.shape(inner)),
+            Shape::Option(inner) => self.walk_conditional(false, |lint| lint.shape(inner)),
             Shape::Array { len, element } => {
                 let outside = self.times;
                 self.times = outside.saturating_mul(*len);
@@ -177,7 +177,7 @@ impl Lint<'_> {
             if !is_advised && !is_of_a_session(&self.path, &field.name) {
                 let name = format!(".{}", safe(&field.name));
                 self.step(&name, |lint| {
-                    lint.perhaps(field.when.is_none(), |lint| lint.shape(&field.shape));
+                    lint.walk_conditional(field.when.is_none(), |lint| lint.shape(&field.shape));
                 });
             }
         }

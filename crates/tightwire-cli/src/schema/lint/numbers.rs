@@ -5,9 +5,9 @@ use tightwire::FloatRange;
 use tightwire::stream::{Number, Op};
 
 use super::super::words;
-use super::{Lint, Saving};
+use super::{Linter, Saving};
 
-impl Lint<'_> {
+impl Linter<'_> {
     pub(super) fn number(&mut self, op: &Op) {
         match *op {
             Op::Int { min, max } if words::whole_type(min, max).is_some() => self.whole(op),

@@ -5,10 +5,10 @@ use tightwire::stream::{Number, Op, Shape};
 
 use super::super::words;
 use super::statistics::ENOUGH;
-use super::{Lint, Saving};
+use super::{Linter, Saving};
 use crate::terminal::counted;
 
-impl Lint<'_> {
+impl Linter<'_> {
     /// Advises on a field if it has the same value in all packets, and returns whether it has.
     pub(super) fn never_varied(&mut self, shape: &Shape) -> bool {
         let seen = self.seen.and_then(|seen| seen.values(&self.path));

@@ -46,11 +46,7 @@ pub(crate) fn text(
                 if count == 1 { "One piece".to_owned() } else { format!("{count} pieces") };
             let _ = write!(text, "\n{pieces} of advice");
             if bits > 0 {
-                let _ = write!(
-                    text,
-                    "; what is certain and in every packet saves {}",
-                    counted(bits, "bit")
-                );
+                let _ = write!(text, "; guaranteed savings per packet: {}", counted(bits, "bit"));
             }
             text += ".\n";
         }

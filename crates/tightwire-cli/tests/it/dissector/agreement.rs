@@ -37,7 +37,7 @@ pub(crate) fn assert_agrees(identity: &Identity, prefix: &str, datagram: &[u8], 
     assert_rest(&trace, item, prefix, packet);
 }
 
-/// What is not described is shown as bytes.
+/// Checks that undescribed parts are bytes.
 fn assert_rest(trace: &Trace, item: &Item, prefix: &str, packet: &[u8]) {
     let rest = item.show(&format!("{prefix}.undescribed")).map(unhex);
     match trace.failure() {
@@ -135,7 +135,7 @@ fn assert_value(path: &str, op: &Op, span: Node<'_>, shown: Option<&str>, line: 
             }
         }
         Value::Text(text) => {
-            // Wireshark escapes what cannot be printed, in a way that cannot be undone.
+            // Wireshark escapes unprintable characters irreversibly.
             if !text.chars().any(char::is_control) {
                 assert_eq!(line.show, *text, "{path}");
             }

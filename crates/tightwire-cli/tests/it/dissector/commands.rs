@@ -1,4 +1,4 @@
-//! The command as it is typed: where schemas come from, what it says, and what filters find.
+//! The command line: sources of schemas, output, and filters.
 
 use std::fs;
 
@@ -129,14 +129,14 @@ fn undescribed_fields_are_reported() {
         {"name": "third", "selection": {"len": 8, "coding": "best"}}
     ]}}"#;
     fs::write(&file, json).unwrap();
-    let said = write_dissector(&lua, &["--schema", &file, "--port", "7", "--protection", "none"]);
+    let stderr = write_dissector(&lua, &["--schema", &file, "--port", "7", "--protection", "none"]);
     let rest = "a packet that has it is shown as bytes from there on";
     let expected = format!(
         "tightwire: Packet.parts[]: `Hand` is serialized by hand: {rest}\n\
          tightwire: Packet.second: its condition `self.first > f()` is not data: {rest}\n\
          tightwire: Packet.third: `selection of 8, Best` depends on what only the program knows: {rest}\n"
     );
-    assert_eq!(said, expected);
+    assert_eq!(stderr, expected);
 }
 
 #[test]
@@ -153,15 +153,15 @@ fn mistakes_are_explained() {
     let section = [0x0a0d_0d0a, 28, 0x1a2b_3c4d, 1, u32::MAX, u32::MAX, 28];
     let section: Vec<u8> = section.iter().flat_map(|word: &u32| word.to_le_bytes()).collect();
     fs::write(&foreign, section).unwrap();
-    let said = |arguments: &[&str]| {
+    let stderr = |arguments: &[&str]| {
         let output = tightwire(&[&["dissector", "--port", "7"], arguments].concat());
         assert!(!output.status.success());
         assert_eq!(output.stdout, b"", "a failure prints nothing");
         String::from_utf8(output.stderr).unwrap()
     };
     let expect = |arguments: &[&str], words: &str| {
-        let said = said(arguments);
-        assert!(said.contains(words), "{said:?} does not say {words:?}");
+        let stderr = stderr(arguments);
+        assert!(stderr.contains(words), "{stderr:?} does not say {words:?}");
     };
     expect(&["--schema", &schema], "give --protection none, id or crc32");
     expect(&["--schema", &schema, "--protection", "crc32"], "give --game and --game-version");
@@ -172,8 +172,10 @@ fn mistakes_are_explained() {
     expect(&["--schema", &folder.file("none")], "No such file");
     fs::write(&schema, r#"{"int": {"min": 5, "max": 1}}"#).unwrap();
     expect(&["--schema", &schema], "the range 5..=1 is reversed");
-    let said = |arguments: &[&str]| tightwire(&[&["dissector"], arguments].concat()).stderr;
-    let said = |arguments: &[&str]| String::from_utf8(said(arguments)).unwrap();
-    assert!(said(&["--schema", &text, "--port", "0"]).contains("0 is not in 1..=65535"));
-    assert!(said(&["--schema", &identity]).contains("give the UDP port of the server with --port"));
+    let stderr = |arguments: &[&str]| tightwire(&[&["dissector"], arguments].concat()).stderr;
+    let stderr = |arguments: &[&str]| String::from_utf8(stderr(arguments)).unwrap();
+    assert!(stderr(&["--schema", &text, "--port", "0"]).contains("0 is not in 1..=65535"));
+    assert!(
+        stderr(&["--schema", &identity]).contains("give the UDP port of the server with --port")
+    );
 }

@@ -10,7 +10,7 @@ use super::{agree, counts};
 use crate::common::Folder;
 use crate::support::seed;
 
-/// What conditions are about; `maybe` and `inner` are sometimes not sent.
+/// A type with conditions; `maybe` and `inner` are sometimes not sent.
 const VALUES: &str = r#"
     {"name": "flag", "bool": {}},
     {"name": "huge", "int": {"min": "-1180591620717411303424",
@@ -134,7 +134,7 @@ fn fields_are_sent_when_the_library_says_so() {
     }
 }
 
-/// What makes no sense, or only sometimes: the rest of such a packet is shown as bytes.
+/// Invalid conditions, some only for some values: the rest of such a packet is shown as bytes.
 #[test]
 fn invalid_conditions_end_the_dissection() {
     let folder = Folder::new("dissector-nonsense");

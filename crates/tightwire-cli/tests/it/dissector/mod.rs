@@ -1,4 +1,4 @@
-//! `tightwire dissector`: tshark says of every packet what the library says.
+//! `tightwire dissector`: tshark and the library agree on every packet.
 
 mod agreement;
 #[path = "../../../../tightwire/tests/common"]
@@ -35,7 +35,7 @@ fn identity(number: usize, schema: Schema) -> Identity {
     if number / 6 % 2 == 1 { identity.with_checks() } else { identity }
 }
 
-/// Records datagrams, dissects them, compares, and returns what tshark says of each.
+/// Records and dissects datagrams, compares, and returns the output of tshark for each.
 fn agree(folder: &Folder, identity: &Identity, datagrams: &[Vec<u8>]) -> Vec<Item> {
     let (capture, lua) = (folder.file("capture.pcapng"), folder.file("game.lua"));
     record(&capture, identity, datagrams);
@@ -52,7 +52,7 @@ fn agree(folder: &Folder, identity: &Identity, datagrams: &[Vec<u8>]) -> Vec<Ite
     items.into_iter().flatten().collect()
 }
 
-/// How many were accepted, and how many refused.
+/// Returns the accepted and refused counts.
 fn counts(items: &[Item]) -> (usize, usize) {
     let is_refused = |item: &&Item| item.show("arena_game.refused").is_some();
     let refused = items.iter().filter(is_refused).count();

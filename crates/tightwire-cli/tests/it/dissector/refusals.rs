@@ -18,7 +18,7 @@ fn protocol(json: &str) -> Identity {
     Identity::new("Arena Game", "1.0", Protection::Crc32, schema(json))
 }
 
-/// What packets are refused for, by the dissector and the library alike.
+/// Refusal reasons of packets, equal in the dissector and the library.
 fn reasons(name: &str, identity: &Identity, packets: &[&[u8]]) -> Vec<String> {
     let folder = Folder::new(name);
     let datagrams: Vec<_> = packets.iter().map(|packet| datagram(identity, packet)).collect();

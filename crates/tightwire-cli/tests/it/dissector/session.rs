@@ -86,8 +86,8 @@ fn packets_that_are_no_records_of_a_session_are_left_to_others() {
         datagrams.push(packet);
     }
     super::tshark::record(&capture, &identity, &datagrams);
-    let said = write_dissector(&lua, &["--schema", &capture]);
-    assert!(said.contains("messages of a session, which are encrypted on their way"), "{said}");
+    let stderr = write_dissector(&lua, &["--schema", &capture]);
+    assert!(stderr.contains("messages of a session, which are encrypted on their way"), "{stderr}");
     let frames = |filter: &str| {
         let output = tshark(&lua, &capture, &["-Y", filter, "-T", "fields", "-e", "frame.number"]);
         output.split_whitespace().map(|number| number.parse().unwrap()).collect::<Vec<u32>>()
@@ -95,6 +95,6 @@ fn packets_that_are_no_records_of_a_session_are_left_to_others() {
     assert_eq!(frames("arena_game"), [1, 2]);
     assert_eq!(frames("arena_game.message.chat.text == \"abc\""), [1]);
     assert_eq!(frames("arena_game.refused"), [2]);
-    // The rest is what it was without the dissector.
+    // The rest is the same as without the dissector.
     assert!(frames("quic").contains(&3));
 }

@@ -1,4 +1,4 @@
-//! What tshark says of a capture, with a dissector that the binary wrote.
+//! Runs tshark on a capture, with a dissector that the binary wrote.
 
 use std::fs;
 use std::process::Command;
@@ -23,13 +23,13 @@ pub(crate) fn record(file: &str, identity: &Identity, datagrams: &[Vec<u8>]) {
     recorder.finish().unwrap();
 }
 
-/// The dissector that the binary writes, in a file; what the binary said besides.
+/// Writes the dissector of the binary into a file, and returns the binary's standard error.
 pub(crate) fn write_dissector(lua: &str, arguments: &[&str]) -> String {
     let output = tightwire(&[&["dissector"], arguments].concat());
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert!(output.status.success(), "{said}");
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{stderr}");
     fs::write(lua, output.stdout).unwrap();
-    said
+    stderr
 }
 
 /// Runs tshark with the dissector, which must load without a word.
@@ -47,13 +47,13 @@ pub(crate) fn tshark(lua: &str, capture: &str, arguments: &[&str]) -> String {
 /// A field as Wireshark has it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Item {
-    /// What it is called in filters.
+    /// Filter name.
     pub(crate) filter: String,
-    /// Its line in the tree.
+    /// Line of the item in the tree.
     pub(crate) label: String,
-    /// Its value.
+    /// Value of the item.
     pub(crate) show: String,
-    /// Its bytes.
+    /// Bytes of the item.
     pub(crate) value: String,
     /// The first byte, counted from the start of the datagram, and how many.
     pub(crate) bytes: (usize, usize),
@@ -76,7 +76,7 @@ impl Item {
         }
     }
 
-    /// It and all below it, in the order of the lines.
+    /// Returns this item and its descendants, in the order of the lines.
     pub(crate) fn all(&self) -> Vec<&Item> {
         let mut all = vec![self];
         for item in &self.inside {
@@ -94,7 +94,8 @@ impl Item {
     }
 }
 
-/// For each frame of the capture what the protocol of this name says of it, if it was asked.
+/// For each frame of the capture, the output of this protocol; `None` if it did not dissect the
+/// frame.
 pub(crate) fn dissected(lua: &str, capture: &str, protocol: &str) -> Vec<Option<Item>> {
     let pdml = tshark(lua, capture, &["-T", "pdml"]);
     let document = Document::parse(&pdml).unwrap();

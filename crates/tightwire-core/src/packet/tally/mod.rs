@@ -14,7 +14,7 @@ use alloc::string::String;
 use super::Identity;
 use super::form::check_end;
 use crate::bytes::Packing;
-use crate::schema::{Dynamic, Skimmed};
+use crate::schema::{Dynamic, ReadScratch};
 use crate::stream::{ByteStream, ReadError, Reading, Value};
 use place::Places;
 use stream::TallyStream;
@@ -60,7 +60,7 @@ pub struct Tally {
     places: Places,
     packets: u64,
     /// Values of the last packet: kept for its memory, and for conditions on fields.
-    scratch: Skimmed,
+    scratch: ReadScratch,
     was_accepted: bool,
     /// Upper bound for the values that packets had since the memory was last freed.
     scratch_values: u64,
@@ -75,7 +75,7 @@ impl Tally {
             identity: identity.clone(),
             places: Places::new(schema.name(), schema.root()),
             packets: 0,
-            scratch: Skimmed::default(),
+            scratch: ReadScratch::default(),
             was_accepted: false,
             scratch_values: 0,
         }
@@ -113,7 +113,7 @@ impl Tally {
     fn limit_scratch(&mut self, packet: &[u8]) {
         self.scratch_values += packet.len() as u64 * 32 + (1 << 14);
         if self.scratch_values > 1 << 20 {
-            self.scratch = Skimmed::default();
+            self.scratch = ReadScratch::default();
             self.scratch_values = 0;
         }
     }

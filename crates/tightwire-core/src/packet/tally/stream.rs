@@ -24,7 +24,7 @@ impl<'p, S: RawStream> TallyStream<'p, S> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn here(&self) -> usize {
+    fn current_place(&self) -> usize {
         self.places.open.last().copied().unwrap_or(Places::ROOT)
     }
 
@@ -32,7 +32,7 @@ impl<'p, S: RawStream> TallyStream<'p, S> {
     /// of its group.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_place(&mut self) -> usize {
-        let place = self.next.take().unwrap_or_else(|| self.here());
+        let place = self.next.take().unwrap_or_else(|| self.current_place());
         self.places.pass(place);
         place
     }
@@ -70,7 +70,7 @@ impl<S: RawStream> RawStream for TallyStream<'_, S> {
 
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), S::Error> {
         // If no operation is running, a group is refused as a whole.
-        let place = self.running.map_or_else(|| self.here(), |(place, _)| place);
+        let place = self.running.map_or_else(|| self.current_place(), |(place, _)| place);
         self.places.refuse(place);
         self.inner.refuse_at(kind, bit)
     }
@@ -92,7 +92,7 @@ impl<S: RawStream> RawStream for TallyStream<'_, S> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn name_next(&mut self, name: &str) {
-        self.next = Some(self.places.child(self.here(), name));
+        self.next = Some(self.places.child(self.current_place(), name));
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

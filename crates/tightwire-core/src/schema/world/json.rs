@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt::Write;
 
 use super::leaf::{hex, number};
-use super::sent::told;
+use super::text_rules::text_fields;
 use super::tree::{class_tree, time_value};
 use super::{World, WorldError, WorldSchema};
 use crate::schema::Dynamic;
@@ -82,7 +82,7 @@ impl Writer {
 
     fn object(&mut self, fields: &[Field], values: &[(Name, Dynamic)]) {
         self.out.push('{');
-        for (index, (field, value)) in told(fields, values).enumerate() {
+        for (index, (field, value)) in text_fields(fields, values).enumerate() {
             self.out.push_str(comma(index));
             self.string(&field.name);
             self.out.push(':');
@@ -96,9 +96,11 @@ impl Writer {
             (Shape::Struct { fields, .. }, Dynamic::Struct { fields: values, .. }) => {
                 match self.style {
                     Style::Named => self.object(fields, values),
-                    Style::Relative => self.list(told(fields, values), |writer, (field, value)| {
-                        writer.value(&field.shape, value);
-                    }),
+                    Style::Relative => {
+                        self.list(text_fields(fields, values), |writer, (field, value)| {
+                            writer.value(&field.shape, value);
+                        });
+                    }
                 }
             }
             (Shape::Enum { variants, .. }, Dynamic::Enum { variant, fields: values, .. }) => {
@@ -117,7 +119,7 @@ impl Writer {
                     (Style::Relative, true) => self.out.push_str(&ordinal.to_string()),
                     (Style::Relative, false) => {
                         self.out.push_str(&format!("[{ordinal}"));
-                        for (field, value) in told(fields, values) {
+                        for (field, value) in text_fields(fields, values) {
                             self.out.push(',');
                             self.value(&field.shape, value);
                         }
@@ -134,7 +136,7 @@ impl Writer {
                 self.list(items.iter(), |writer, item| writer.value(element, item));
             }
             (_, Dynamic::Value(value)) => self.leaf(value),
-            // The world is settled, so that no other combination exists.
+            // The world is quantised, so that no other combination exists.
             _ => {}
         }
     }

@@ -11,20 +11,20 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use super::json::{Style, is_nullable};
 use super::leaf::{Kind, checked, shown};
-use super::sent::Budget;
+use super::text_rules::Budget;
 use crate::schema::Dynamic;
 use crate::stream::{Field, Name, Number, Op, Shape, Value};
 
-/// State of each part of the reader, with the part to read in `what`.
+/// State of each part of the reader, with the part to read in `target`.
 pub(super) struct Seed<'a, T> {
-    pub(super) what: T,
+    pub(super) target: T,
     pub(super) style: Style,
     pub(super) budget: &'a mut Budget,
 }
 
 impl<T> Seed<'_, T> {
-    pub(super) fn with<U>(&mut self, what: U) -> Seed<'_, U> {
-        Seed { what, style: self.style, budget: self.budget }
+    pub(super) fn with<U>(&mut self, target: U) -> Seed<'_, U> {
+        Seed { target, style: self.style, budget: self.budget }
     }
 
     fn spend<E: Error>(&mut self, steps: usize) -> Result<(), E> {
@@ -38,7 +38,7 @@ impl<'de> DeserializeSeed<'de> for Seed<'_, &Shape> {
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Dynamic, D::Error> {
         self.budget.value().map_err(D::Error::custom)?;
-        match self.what {
+        match self.target {
             Shape::Option(_) => deserializer.deserialize_option(self),
             _ => deserializer.deserialize_any(self),
         }
@@ -51,7 +51,7 @@ impl Seed<'_, &Shape> {
         text: &str,
         value: impl FnOnce(Kind) -> Option<Value>,
     ) -> Result<Dynamic, E> {
-        let Shape::Op(op) = self.what else {
+        let Shape::Op(op) = self.target else {
             return Err(E::custom(format!("{} is needed, not {}", self.expected(), shown(text))));
         };
         let kind = Kind::of(op);
@@ -62,7 +62,7 @@ impl Seed<'_, &Shape> {
     }
 
     fn expected(&self) -> String {
-        match (self.what, self.style) {
+        match (self.target, self.style) {
             (Shape::Op(op), _) => Kind::of(op).expected(),
             (Shape::Struct { name, .. }, Style::Named) => format!("an object `{name}`"),
             (Shape::Struct { name, .. }, Style::Relative) => format!("the list of `{name}`"),
@@ -79,7 +79,7 @@ impl Seed<'_, &Shape> {
         text: &str,
         is_it: impl Fn(usize, &str) -> bool,
     ) -> Result<Dynamic, E> {
-        let Shape::Enum { name, variants } = self.what else { return self.leaf(text, |_| None) };
+        let Shape::Enum { name, variants } = self.target else { return self.leaf(text, |_| None) };
         self.spend(variants.len())?;
         let mut all = variants.iter().enumerate();
         match all.find(|(ordinal, variant)| is_it(*ordinal, &variant.name)) {
@@ -94,7 +94,7 @@ impl Seed<'_, &Shape> {
     }
 
     fn is_variant(&self, style: Style) -> bool {
-        self.style == style && matches!(self.what, Shape::Enum { .. })
+        self.style == style && matches!(self.target, Shape::Enum { .. })
     }
 }
 
@@ -106,7 +106,7 @@ impl<'de> Visitor<'de> for Seed<'_, &Shape> {
     }
 
     fn visit_unit<E: Error>(self) -> Result<Dynamic, E> {
-        match self.what {
+        match self.target {
             Shape::Option(_) => Ok(Dynamic::Option(None)),
             _ => self.leaf("null", |kind| (kind == Kind::Nothing).then_some(Value::Unit)),
         }
@@ -117,11 +117,11 @@ impl<'de> Visitor<'de> for Seed<'_, &Shape> {
     }
 
     fn visit_some<D: Deserializer<'de>>(mut self, deserializer: D) -> Result<Dynamic, D::Error> {
-        let Shape::Option(inner) = self.what else {
+        let Shape::Option(inner) = self.target else {
             return Err(D::Error::custom("no option is expected"));
         };
         let value = match is_nullable(inner) {
-            true => deserializer.deserialize_seq(self.with(Only(inner)))?,
+            true => deserializer.deserialize_seq(self.with(SingleElement(inner)))?,
             false => self.with(&**inner).deserialize(deserializer)?,
         };
         Ok(Dynamic::Option(Some(Box::new(value))))
@@ -169,7 +169,7 @@ impl<'de> Visitor<'de> for Seed<'_, &Shape> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<Dynamic, A::Error> {
-        match (self.what, self.style) {
+        match (self.target, self.style) {
             (Shape::Op(op), _) => {
                 let Kind::Floats(count) = Kind::of(op) else {
                     return self.leaf("a list", |_| None);
@@ -192,7 +192,7 @@ impl<'de> Visitor<'de> for Seed<'_, &Shape> {
                     items.push(item);
                 }
                 let length = items.len() as u64;
-                match *self.what {
+                match *self.target {
                     Shape::List { max_len, .. } if length > max_len => Err(A::Error::custom(
                         format!("{length} are more than the {max_len} of the list"),
                     )),
@@ -226,7 +226,7 @@ impl<'de> Visitor<'de> for Seed<'_, &Shape> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Dynamic, A::Error> {
-        match (self.what, self.style) {
+        match (self.target, self.style) {
             (Shape::Struct { name, fields }, Style::Named) => {
                 let fields = self.with(&fields[..]).visit_map(map)?;
                 Ok(Dynamic::Struct { name: name.clone(), fields })
@@ -258,8 +258,8 @@ fn values_in_order<'de, A: SeqAccess<'de>>(
     seq: &mut A,
 ) -> Result<Vec<(Name, Dynamic)>, A::Error> {
     let style = seed.style;
-    let values = seed.budget.in_order(seed.what, A::Error::custom, |budget, field| {
-        let value = seq.next_element_seed(Seed { what: &field.shape, style, budget })?;
+    let values = seed.budget.in_order(seed.target, A::Error::custom, |budget, field| {
+        let value = seq.next_element_seed(Seed { target: &field.shape, style, budget })?;
         value.ok_or_else(|| A::Error::custom(format!("the field `{}` is missing", field.name)))
     })?;
     no_more(seq)?;
@@ -283,7 +283,7 @@ impl<'de> Visitor<'de> for Seed<'_, &[Field]> {
     }
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self::Value, A::Error> {
-        let fields = self.what;
+        let fields = self.target;
         let (mut came, mut before) = (BTreeMap::new(), None);
         while let Some(key) = map.next_key::<String>()? {
             let place = self.budget.find(fields, &key, before).map_err(A::Error::custom)?;
@@ -299,9 +299,9 @@ impl<'de> Visitor<'de> for Seed<'_, &[Field]> {
 }
 
 /// A list of one value: the notation for an option of a value that may itself be null.
-struct Only<'a>(&'a Shape);
+struct SingleElement<'a>(&'a Shape);
 
-impl<'de> Visitor<'de> for Seed<'_, Only<'_>> {
+impl<'de> Visitor<'de> for Seed<'_, SingleElement<'_>> {
     type Value = Dynamic;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -309,7 +309,7 @@ impl<'de> Visitor<'de> for Seed<'_, Only<'_>> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<Dynamic, A::Error> {
-        let inner = self.what.0;
+        let inner = self.target.0;
         let value = seq.next_element_seed(self.with(inner))?;
         no_more(&mut seq)?;
         value.ok_or_else(|| A::Error::custom("a list of one value is needed"))
@@ -332,7 +332,7 @@ impl<'de> DeserializeSeed<'de> for FloatSeed {
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<f32, D::Error> {
         let float = Shape::Op(Op::Float);
         let mut budget = Budget::of(&[]);
-        let seed = Seed { what: &float, style: Style::Named, budget: &mut budget };
+        let seed = Seed { target: &float, style: Style::Named, budget: &mut budget };
         match seed.deserialize(deserializer)? {
             Dynamic::Value(Value::Number(Number::Float(number))) => Ok(number),
             _ => Err(D::Error::custom("a number is needed")),

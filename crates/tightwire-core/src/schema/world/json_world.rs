@@ -9,8 +9,8 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use super::json::Style;
 use super::json_read::Seed;
 use super::leaf::shown;
-use super::sent::Budget;
 use super::text::read_id;
+use super::text_rules::Budget;
 use super::tree::{time_of, to_object};
 use super::{World, WorldError, WorldSchema};
 use crate::stream::Shape;
@@ -57,13 +57,13 @@ impl<'de> Visitor<'de> for WorldSeed<'_> {
         while let Some(key) = map.next_key::<String>()? {
             match &*key {
                 "time" if time.is_none() => {
-                    let what = &Shape::Op(schema.time().clone());
-                    let value = map.next_value_seed(Seed { what, style, budget })?;
+                    let target = &Shape::Op(schema.time().clone());
+                    let value = map.next_value_seed(Seed { target, style, budget })?;
                     time = value.value().and_then(time_of);
                 }
                 "objects" if objects.is_none() => {
-                    let what = Objects { class: &schema.object() };
-                    objects = Some(map.next_value_seed(Seed { what, style, budget })?);
+                    let target = Objects { class: &schema.object() };
+                    objects = Some(map.next_value_seed(Seed { target, style, budget })?);
                 }
                 _ => return Err(A::Error::custom(format!("{} is not expected", shown(&key)))),
             }
@@ -101,7 +101,7 @@ impl<'de> Visitor<'de> for Seed<'_, Objects<'_>> {
         while let Some(key) = map.next_key::<String>()? {
             let id = read_id(&key, previous).map_err(A::Error::custom)?;
             previous = Some(id);
-            let class = self.what.class;
+            let class = self.target.class;
             let value = map.next_value_seed(self.with(class))?;
             let object = to_object(id, value);
             world.insert(object.ok_or_else(|| A::Error::custom("an object is needed"))?);

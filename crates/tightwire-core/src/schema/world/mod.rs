@@ -16,9 +16,9 @@ mod json_world;
 mod leaf;
 mod object;
 #[cfg(feature = "formats")]
-mod sent;
-#[cfg(feature = "formats")]
 mod text;
+#[cfg(feature = "formats")]
+mod text_rules;
 mod tree;
 mod wire;
 #[cfg(feature = "formats")]
@@ -222,18 +222,18 @@ impl World {
     /// let schema = WorldSchema::new(vec![Class::new("lamp", vec![Field::new("light", tenths)])])?;
     /// let mut world = World::new(0.0);
     /// world.insert(Object::new(1, "lamp").with("light", 7.3f32));
-    /// assert_eq!(world.settled(&schema)?.get(1).unwrap().to_string(), "lamp 1 { light: 7.5 }");
+    /// assert_eq!(world.quantised(&schema)?.get(1).unwrap().to_string(), "lamp 1 { light: 7.5 }");
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
     /// [`WorldError::Refused`] names the value that does not match the schema.
-    pub fn settled(&self, schema: &WorldSchema) -> Result<Self, WorldError> {
+    pub fn quantised(&self, schema: &WorldSchema) -> Result<Self, WorldError> {
         Ok(tree::settle(self, schema)?.world)
     }
 
-    /// Writes the [settled](Self::settled) world.
+    /// Writes the [quantised](Self::quantised) world.
     ///
     /// ```
     /// use tightwire::schema::{Object, Representation, World, WorldSchema};
@@ -253,24 +253,24 @@ impl World {
         representation: Representation,
         schema: &WorldSchema,
     ) -> Result<Vec<u8>, WorldError> {
-        let settled = tree::settle(self, schema)?;
+        let quantised = tree::settle(self, schema)?;
         match representation {
             #[cfg(feature = "formats")]
-            Representation::Xml => xml::write(&settled.world, schema),
+            Representation::Xml => xml::write(&quantised.world, schema),
             #[cfg(feature = "formats")]
-            Representation::Json => json::write(&settled.world, schema, json::Style::Named),
+            Representation::Json => json::write(&quantised.world, schema, json::Style::Named),
             #[cfg(feature = "formats")]
             Representation::RelativeJson => {
-                json::write(&settled.world, schema, json::Style::Relative)
+                json::write(&quantised.world, schema, json::Style::Relative)
             }
             #[cfg(feature = "formats")]
-            Representation::Text => text::write(&settled.world, schema),
-            Representation::Bytes => tree::write_bytes(&settled.world, schema),
-            Representation::Bits => Ok(settled.bits),
+            Representation::Text => text::write(&quantised.world, schema),
+            Representation::Bytes => tree::write_bytes(&quantised.world, schema),
+            Representation::Bits => Ok(quantised.bits),
         }
     }
 
-    /// Reads a world, and [settles](Self::settled) it. For any input, the memory is in proportion
+    /// Reads a world, and [settles](Self::quantised) it. For any input, the memory is in proportion
     /// to the bytes.
     ///
     /// ```
@@ -303,6 +303,6 @@ impl World {
             Representation::Bytes => tree::read_bytes(bytes, schema)?,
             Representation::Bits => tree::read_bits(bytes, schema)?,
         };
-        world.settled(schema)
+        world.quantised(schema)
     }
 }

@@ -69,7 +69,7 @@ pub struct Object {
     /// Name of the class.
     pub class: Name,
     /// Properties of the object, in the order of the schema once the world is
-    /// [settled](super::World::settled).
+    /// [quantised](super::World::quantised).
     pub properties: Vec<(Name, Dynamic)>,
 }
 

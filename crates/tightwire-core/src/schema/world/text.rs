@@ -6,7 +6,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::leaf::{Kind, checked, escape, hex, number, parse_float, shown, unescape};
-use super::sent::{Budget, told};
+use super::text_rules::{Budget, text_fields};
 use super::tree::{class_tree, time_of, time_value, to_object};
 use super::{World, WorldError, WorldSchema};
 use crate::schema::Dynamic;
@@ -46,14 +46,16 @@ impl Writer {
     fn value(&mut self, shape: &Shape, value: &Dynamic) {
         match (shape, value) {
             (Shape::Struct { fields, .. }, Dynamic::Struct { fields: values, .. }) => {
-                told(fields, values).for_each(|(field, value)| self.value(&field.shape, value));
+                text_fields(fields, values)
+                    .for_each(|(field, value)| self.value(&field.shape, value));
             }
             (Shape::Enum { variants, .. }, Dynamic::Enum { variant, fields: values, .. }) => {
                 let ordinal = variants.iter().position(|known| known.name == *variant);
                 let Some(ordinal) = ordinal else { return };
                 self.token(&ordinal.to_string());
                 let fields = &variants[ordinal].fields;
-                told(fields, values).for_each(|(field, value)| self.value(&field.shape, value));
+                text_fields(fields, values)
+                    .for_each(|(field, value)| self.value(&field.shape, value));
             }
             (Shape::Option(_), Dynamic::Option(None)) => self.token("0"),
             (Shape::Option(inner), Dynamic::Option(Some(value))) => {
@@ -68,7 +70,7 @@ impl Writer {
                 items.iter().for_each(|item| self.value(element, item));
             }
             (_, Dynamic::Value(value)) => self.leaf(value),
-            // The world is settled, so that no other combination exists.
+            // The world is quantised, so that no other combination exists.
             _ => {}
         }
     }

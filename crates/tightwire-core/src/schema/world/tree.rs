@@ -22,7 +22,7 @@ use crate::stream::{
 };
 
 /// A world that writing and reading does not change, and its bits.
-pub(super) struct Settled {
+pub(super) struct StableWorld {
     pub(super) world: World,
     pub(super) bits: Vec<u8>,
 }
@@ -32,11 +32,11 @@ pub(super) struct Settled {
 const MAX_ROUNDS: usize = 8;
 
 /// Writes and reads the world until it does not change.
-pub(super) fn settle(world: &World, schema: &WorldSchema) -> Result<Settled, WorldError> {
+pub(super) fn settle(world: &World, schema: &WorldSchema) -> Result<StableWorld, WorldError> {
     let mut tree = to_tree(world, schema, relative_id)?;
     for _ in 0..MAX_ROUNDS {
         if let Some(path) = nan_in(&tree) {
-            let reason = "NaN is not equal to itself, and so has no place in a world";
+            let reason = "NaN is not allowed in a world: it is not equal to itself";
             return Err(WorldError::refused(format!("World{path}"), reason));
         }
         let bits = match schema.schema().encode_to_vec(&tree) {
@@ -46,7 +46,7 @@ pub(super) fn settle(world: &World, schema: &WorldSchema) -> Result<Settled, Wor
         };
         let read = schema.schema().decode(&bits)?;
         if read == tree {
-            return Ok(Settled { world: from_tree(read, absolute_id)?, bits });
+            return Ok(StableWorld { world: from_tree(read, absolute_id)?, bits });
         }
         tree = read;
     }

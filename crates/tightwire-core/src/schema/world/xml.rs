@@ -5,7 +5,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
 use super::leaf::{escape, hex, number};
-use super::sent::told;
+use super::text_rules::text_fields;
 use super::tree::time_value;
 use super::{World, WorldError, WorldSchema};
 use crate::schema::Dynamic;
@@ -74,7 +74,7 @@ impl Writer {
     }
 
     fn fields(&mut self, tag: &str, fields: &[Field], values: &[(Name, Dynamic)]) {
-        self.inside(tag, told(fields, values), |writer, (field, value)| {
+        self.inside(tag, text_fields(fields, values), |writer, (field, value)| {
             writer.out.push_str("<property");
             writer.attribute("name", &escaped(&field.name));
             writer.value("property", &field.shape, value);
@@ -116,7 +116,7 @@ impl Writer {
                 self.attribute("value", &leaf_text(value));
                 self.out.push_str("/>");
             }
-            // The world is settled, so that no other combination exists.
+            // The world is quantised, so that no other combination exists.
             _ => self.out.push_str("/>"),
         }
     }

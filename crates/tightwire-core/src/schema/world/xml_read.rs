@@ -9,8 +9,8 @@ use alloc::vec::Vec;
 use roxmltree::{Document, Node, ParsingOptions};
 
 use super::leaf::{Kind, checked, parse_float, shown, unescape};
-use super::sent::Budget;
 use super::text::{read_id, utf8};
+use super::text_rules::Budget;
 use super::tree::{time_of, to_object};
 use super::xml::SPECIAL;
 use super::{World, WorldError, WorldSchema};

@@ -68,7 +68,7 @@ impl ClientConfig {
     /// Checks the limits that the server's ring of inputs sets.
     pub(super) fn check(&self) -> Result<(), LimitError> {
         let most = self.max_predicted as usize;
-        at_least("32, the ticks that a server keeps ahead,", 32, "max_predicted", most)
+        at_least("ticks of the server's input ring", 32, "`max_predicted`", most)
     }
 }
 

@@ -68,11 +68,11 @@ impl Default for ServerConfig {
 
 impl ServerConfig {
     pub(super) fn check(&self, tick_rate: u32) -> Result<(), LimitError> {
-        at_least("snapshot_interval", self.snapshot_interval as usize, "1", 1)?;
+        at_least("snapshot_interval", self.snapshot_interval as usize, "", 1)?;
         let rewind = self.rewind_ticks(tick_rate) as usize;
         let needed = rewind.saturating_add(8);
         let history = self.snapshot.history as usize;
-        at_least("snapshot.history", history, "8 ticks more than max_rewind", needed)
+        at_least("snapshot.history", history, "8 ticks more than `max_rewind`", needed)
     }
 
     /// Returns the longest time that lag compensation goes back, in ticks.
@@ -96,8 +96,7 @@ mod tests {
         let error = config.check(60).map_err(|error| error.to_string());
         assert_eq!(
             error,
-            Err("`snapshot.history` is 64, but must be at least 8 ticks more than max_rewind, \
-                 which is 68"
+            Err("`snapshot.history` is 64, but must be at least 68 (8 ticks more than `max_rewind`)"
                 .into())
         );
         assert_eq!(ServerConfig::default().check(60), Ok(()));

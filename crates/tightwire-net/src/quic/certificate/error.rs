@@ -25,9 +25,9 @@ pub enum CertificateError {
     /// The text is PEM or DER of something else.
     Unreadable {
         /// Name of the text.
-        what: &'static str,
+        part: &'static str,
         /// Error of the library that reads it.
-        why: String,
+        reason: String,
     },
     /// The private key belongs to another certificate.
     OtherKey,
@@ -55,7 +55,7 @@ impl fmt::Display for CertificateError {
             Self::Damaged(what) => {
                 write!(f, "{what} is damaged: a section of the PEM has no end, or is not base64")
             }
-            Self::Unreadable { what, why } => write!(f, "{what} cannot be read: {why}"),
+            Self::Unreadable { part, reason } => write!(f, "{part} cannot be read: {reason}"),
             Self::OtherKey => f.write_str(
                 "the private key does not match the certificate: the first certificate of the \
                  chain must be the server's own",

@@ -11,7 +11,7 @@ use quinn_proto::crypto::{
 use quinn_proto::transport_parameters::TransportParameters;
 use quinn_proto::{ConnectError, ConnectionId, Side, TransportError};
 
-use super::{Guard, Level};
+use super::{EncryptionLevel, Guard};
 
 /// TLS configuration of a server: one for all first packets, and then one for each connection.
 pub(crate) struct GuardedServer {
@@ -23,7 +23,7 @@ impl crypto::ServerConfig for GuardedServer {
     fn initial_keys(&self, version: u32, id: &ConnectionId) -> Result<Keys, UnsupportedVersion> {
         // A first packet has no connection yet, so nothing is to be added up.
         let guard = Guard::new(true);
-        Ok(guarded(self.inner.initial_keys(version, id)?, &guard, Level::Initial))
+        Ok(guarded(self.inner.initial_keys(version, id)?, &guard, EncryptionLevel::Initial))
     }
 
     fn retry_tag(&self, version: u32, id: &ConnectionId, packet: &[u8]) -> [u8; 16] {
@@ -36,7 +36,7 @@ impl crypto::ServerConfig for GuardedServer {
         params: &TransportParameters,
     ) -> Box<dyn Session> {
         let inner = self.inner.clone().start_session(version, params);
-        Box::new(Guarded { inner, guard: self.guard.clone(), level: Level::Initial })
+        Box::new(Guarded { inner, guard: self.guard.clone(), level: EncryptionLevel::Initial })
     }
 }
 
@@ -54,7 +54,7 @@ impl crypto::ClientConfig for GuardedClient {
         params: &TransportParameters,
     ) -> Result<Box<dyn Session>, ConnectError> {
         let inner = self.inner.clone().start_session(version, name, params)?;
-        Ok(Box::new(Guarded { inner, guard: self.guard.clone(), level: Level::Initial }))
+        Ok(Box::new(Guarded { inner, guard: self.guard.clone(), level: EncryptionLevel::Initial }))
     }
 }
 
@@ -62,12 +62,12 @@ struct Guarded {
     inner: Box<dyn Session>,
     guard: Guard,
     /// Level of the newest keys.
-    level: Level,
+    level: EncryptionLevel,
 }
 
 impl Session for Guarded {
     fn initial_keys(&self, id: &ConnectionId, side: Side) -> Keys {
-        guarded(self.inner.initial_keys(id, side), &self.guard, Level::Initial)
+        guarded(self.inner.initial_keys(id, side), &self.guard, EncryptionLevel::Initial)
     }
 
     fn handshake_data(&self) -> Option<Box<dyn Any>> {
@@ -80,7 +80,7 @@ impl Session for Guarded {
 
     fn early_crypto(&self) -> Option<(Box<dyn HeaderKey>, Box<dyn PacketKey>)> {
         let (header, inner) = self.inner.early_crypto()?;
-        let key = GuardedKey { inner, guard: self.guard.clone(), level: Level::OneRtt };
+        let key = GuardedKey { inner, guard: self.guard.clone(), level: EncryptionLevel::OneRtt };
         Some((header, Box::new(key)))
     }
 
@@ -102,12 +102,16 @@ impl Session for Guarded {
 
     fn write_handshake(&mut self, bytes: &mut Vec<u8>) -> Option<Keys> {
         let keys = self.inner.write_handshake(bytes)?;
-        self.level = if self.level == Level::Initial { Level::Handshake } else { Level::OneRtt };
+        self.level = if self.level == EncryptionLevel::Initial {
+            EncryptionLevel::Handshake
+        } else {
+            EncryptionLevel::OneRtt
+        };
         Some(guarded(keys, &self.guard, self.level))
     }
 
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
-        Some(guarded_pair(self.inner.next_1rtt_keys()?, &self.guard, Level::OneRtt))
+        Some(guarded_pair(self.inner.next_1rtt_keys()?, &self.guard, EncryptionLevel::OneRtt))
     }
 
     fn is_valid_retry(&self, id: &ConnectionId, header: &[u8], payload: &[u8]) -> bool {
@@ -124,14 +128,14 @@ impl Session for Guarded {
     }
 }
 
-fn guarded(keys: Keys, guard: &Guard, level: Level) -> Keys {
+fn guarded(keys: Keys, guard: &Guard, level: EncryptionLevel) -> Keys {
     Keys { header: keys.header, packet: guarded_pair(keys.packet, guard, level) }
 }
 
 fn guarded_pair(
     pair: KeyPair<Box<dyn PacketKey>>,
     guard: &Guard,
-    level: Level,
+    level: EncryptionLevel,
 ) -> KeyPair<Box<dyn PacketKey>> {
     let wrap = |inner| Box::new(GuardedKey { inner, guard: guard.clone(), level });
     KeyPair { local: wrap(pair.local), remote: wrap(pair.remote) }
@@ -140,12 +144,12 @@ fn guarded_pair(
 struct GuardedKey {
     inner: Box<dyn PacketKey>,
     guard: Guard,
-    level: Level,
+    level: EncryptionLevel,
 }
 
 impl PacketKey for GuardedKey {
     fn encrypt(&self, packet: u64, buffer: &mut [u8], header: usize) {
-        if self.level == Level::OneRtt {
+        if self.level == EncryptionLevel::OneRtt {
             let end = buffer.len().saturating_sub(self.inner.tag_len());
             self.guard.handle_outgoing(buffer.get(header..end).unwrap_or_default());
         }

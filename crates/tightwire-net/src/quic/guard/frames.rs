@@ -11,7 +11,7 @@ pub(super) enum Frame {
     Crypto,
     /// An ack with this many ranges.
     Ack(u64),
-    /// One that is given out or given back.
+    /// A connection id that is issued or retired.
     ConnectionId,
     PathChallenge([u8; 8]),
     PathResponse([u8; 8]),

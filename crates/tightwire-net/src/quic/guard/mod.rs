@@ -33,7 +33,7 @@ struct Inner {
     frames: u64,
     datagrams: usize,
     violation: Option<Violation>,
-    /// Challenges to show where the other side is, while it says to have another address.
+    /// Path challenges during a migration; `None` otherwise.
     challenges: Option<Challenges>,
     /// CRYPTO frames of initial and of handshake packets, and connection ids, since the beginning;
     /// packets that were dropped for their parts of streams.
@@ -45,9 +45,9 @@ struct Inner {
 /// PATH_CHALLENGE frames to a new address of the peer.
 #[derive(Debug, Default)]
 struct Challenges {
-    /// Those of the packets that were just made.
+    /// Challenges in packets that were just made.
     new: Vec<[u8; 8]>,
-    /// The one that was sent there.
+    /// Challenge that was sent to the new address.
     sent: Option<[u8; 8]>,
     is_validated: bool,
 }
@@ -63,7 +63,7 @@ struct PacketLimits {
 
 /// The keys that a packet was encrypted with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Level {
+enum EncryptionLevel {
     Initial,
     Handshake,
     OneRtt,
@@ -71,7 +71,7 @@ enum Level {
 
 /// A packet that is refused before QUIC handles it.
 #[derive(Debug)]
-struct PacketError;
+struct RefusedPacket;
 
 /// Work of a packet.
 #[derive(Clone, Copy, Default, Debug)]
@@ -111,7 +111,7 @@ impl Guard {
         let mut inner = self.lock();
         // Of the ordered streams, QUIC has at most 2048.
         inner.limits.large_pieces = u32::MAX;
-        // All streams at once in a part or two.
+        // Two parts of each stream, all streams at once.
         inner.limits.small_pieces = config.reliable_streams.saturating_mul(2).max(64);
         inner.limits.streams = config.reliable_streams.saturating_add(2);
     }
@@ -132,17 +132,17 @@ impl Guard {
         }
     }
 
-    /// The other side says to have another address, or has shown it, or has not.
+    /// Begins or ends path validation of a new address.
     pub(super) fn set_migrating(&self, is_migrating: bool) {
         self.lock().challenges = is_migrating.then(Challenges::default);
     }
 
-    /// Whether the other side has shown that it receives at its other address.
+    /// Whether the new address is validated.
     pub(super) fn has_migrated(&self) -> bool {
         self.lock().challenges.as_ref().is_some_and(|challenges| challenges.is_validated)
     }
 
-    /// Packets were made; whether they go to the other address.
+    /// Records made packets; `is_there` if they go to the new address.
     pub(super) fn handle_sent(&self, is_there: bool) {
         if let Some(challenges) = &mut self.lock().challenges {
             let new = core::mem::take(&mut challenges.new);
@@ -164,7 +164,7 @@ impl Guard {
         }
     }
 
-    /// The datagrams that came and were not read.
+    /// Returns the number of received datagrams that were not read.
     pub(super) fn datagrams(&self) -> usize {
         self.lock().datagrams
     }
@@ -195,17 +195,22 @@ impl Guard {
         inner.work = inner.work.saturating_add(WORK);
     }
 
-    /// Inspects a decrypted packet; an error if QUIC may not have it.
-    fn inspect(&self, level: Level, number: u64, payload: &[u8]) -> Result<(), PacketError> {
+    /// Inspects a decrypted packet; an error if it is refused.
+    fn inspect(
+        &self,
+        level: EncryptionLevel,
+        number: u64,
+        payload: &[u8],
+    ) -> Result<(), RefusedPacket> {
         let mut inner = self.lock();
         let counts = inner.inspect(level, number, payload);
-        // Anybody can make Initial packets: for those nobody is disconnected.
-        if level != Level::Initial
+        // Initial packets can be forged, so they close no connection.
+        if level != EncryptionLevel::Initial
             && let Err(Some(violation)) = counts
         {
             inner.violation.get_or_insert(violation);
         }
-        counts.map_err(|_| PacketError)
+        counts.map_err(|_| RefusedPacket)
     }
 }
 
@@ -214,23 +219,23 @@ impl Inner {
     /// lost.
     fn inspect(
         &mut self,
-        level: Level,
+        level: EncryptionLevel,
         number: u64,
         payload: &[u8],
     ) -> Result<(), Option<Violation>> {
         let counts = self.count(payload)?;
-        if level != Level::OneRtt {
-            // Apart, since anybody can make initial packets. QUIC refuses what else these have.
-            let crypto = &mut self.crypto[usize::from(level == Level::Handshake)];
+        if level != EncryptionLevel::OneRtt {
+            // Counted apart, since Initial packets can be forged. QUIC refuses their other frames.
+            let crypto = &mut self.crypto[usize::from(level == EncryptionLevel::Handshake)];
             *crypto = crypto.saturating_add(counts.crypto);
             if *crypto > MAX_CRYPTO {
-                return Err(Some("a handshake in too many pieces"));
+                return Err(Some("too many CRYPTO frames"));
             }
             self.frames += u64::from(counts.all());
             return Ok(());
         }
         if !self.received.is_new(number) {
-            // QUIC drops it: what it has is no reproach, since others can send it again.
+            // QUIC drops duplicates, which third parties can replay: no violation.
             return Ok(());
         }
         if counts.crypto > 0 && self.limits.is_server {
@@ -253,7 +258,7 @@ impl Inner {
     fn count(&mut self, payload: &[u8]) -> Result<FrameCounts, Option<Violation>> {
         let (mut frames, mut counts) = (Frames::new(payload), FrameCounts::default());
         while !frames.is_empty() {
-            match frames.take().ok_or(Some("a frame that nobody understands"))? {
+            match frames.take().ok_or(Some("unknown frame type"))? {
                 Frame::Padding => {}
                 Frame::Stream(_) => counts.parts += 1,
                 Frame::Datagram => counts.datagrams += 1,
@@ -304,10 +309,10 @@ impl Inner {
         if parts().any(|part| !self.pieces.admits(part, limits)) {
             self.refused += 1;
             let is_too_much = self.refused > MAX_REFUSED;
-            return Err(is_too_much.then_some("streams in too many pieces"));
+            return Err(is_too_much.then_some("too many stream fragments"));
         }
         parts().for_each(|part| self.pieces.add(part, limits));
-        // A bad network makes some be refused in the course of time.
+        // On a bad network, some honest packets are refused over time.
         self.refused = self.refused.saturating_sub(1);
         Ok(())
     }
@@ -398,7 +403,7 @@ mod tests {
         let guard = Guard::new(true);
         for number in [0, 0, 0] {
             guard.begin();
-            assert!(guard.inspect(Level::OneRtt, number, &[0x19, 0, 1, 0, 0]).is_ok());
+            assert!(guard.inspect(EncryptionLevel::OneRtt, number, &[0x19, 0, 1, 0, 0]).is_ok());
         }
         let work = guard.take_work();
         assert_eq!((work.units, work.frames), (3 * (WORK + 3), 2));
@@ -409,21 +414,22 @@ mod tests {
     #[test]
     fn violations_are_named() {
         for (name, level, payload) in [
-            ("too many control frames in a packet", Level::OneRtt, vec![1; 40]),
-            ("too many frames in a packet", Level::OneRtt, [0x31, 1, 7].repeat(301)),
-            ("a frame that nobody understands", Level::Handshake, vec![0x21]),
-            ("TLS messages after the handshake", Level::OneRtt, vec![6, 0, 1, 7]),
-            ("too many ranges acknowledged in a packet", Level::OneRtt, {
+            ("too many control frames in a packet", EncryptionLevel::OneRtt, vec![1; 40]),
+            ("too many frames in a packet", EncryptionLevel::OneRtt, [0x31, 1, 7].repeat(301)),
+            ("unknown frame type", EncryptionLevel::Handshake, vec![0x21]),
+            ("TLS messages after the handshake", EncryptionLevel::OneRtt, vec![6, 0, 1, 7]),
+            ("too many ranges acknowledged in a packet", EncryptionLevel::OneRtt, {
                 [&[2, 0x7f, 0xff, 0, 0x40, 200, 0][..], &[0; 400]].concat()
             }),
         ] {
             let guard = Guard::new(true);
             assert!(guard.inspect(level, 0, &payload).is_err(), "{name}");
             assert_eq!(guard.take_work().violation, Some(name));
-            // Nobody is to blame for what anybody can send.
+            // Initial packets can be forged, so they close no connection.
             assert!(
-                guard.inspect(Level::Initial, 0, &payload).is_err()
-                    == (level != Level::OneRtt || name != "TLS messages after the handshake")
+                guard.inspect(EncryptionLevel::Initial, 0, &payload).is_err()
+                    == (level != EncryptionLevel::OneRtt
+                        || name != "TLS messages after the handshake")
             );
             assert_eq!(guard.take_work().violation, None);
         }

@@ -13,7 +13,7 @@ use super::frames::Part;
 /// where much is lost.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
-    streams: HashMap<u64, Stream>,
+    streams: HashMap<u64, StreamParts>,
     /// The first stream of which nothing came, nor of any after it; and those before it of which
     /// nothing came. All others that are not in the map are over.
     next: u64,
@@ -24,7 +24,7 @@ pub(super) struct Pieces {
 }
 
 #[derive(Debug, Default)]
-struct Stream {
+struct StreamParts {
     unread: u32,
     /// Offset up to which all data has come, as far as is known.
     next: u64,
@@ -122,7 +122,7 @@ impl Pieces {
         true
     }
 
-    /// Whether a stream is one of those that can have many parts; the first two that do are.
+    /// Whether a stream may have many parts: the first two that have them may.
     fn is_large(&mut self, id: u64) -> bool {
         if self.large.contains(&id) {
             return true;

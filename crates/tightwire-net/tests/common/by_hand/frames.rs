@@ -1,4 +1,4 @@
-//! Frames as bytes (RFC 9000, 19), and what a server sends taken apart.
+//! Frames as bytes (RFC 9000, 19), and a parser of a server's frames.
 
 /// A number in the fewest bytes that QUIC has for it.
 pub(crate) fn varint(out: &mut Vec<u8>, value: u64) {
@@ -43,7 +43,7 @@ pub(crate) fn crypto(offset: u64, data: &[u8]) -> Vec<u8> {
     with_data(CRYPTO, &[offset], data)
 }
 
-/// Of the client's stream of one direction with this index.
+/// STREAM frame of the client's unidirectional stream with this index.
 pub(crate) fn stream(index: u64, offset: u64, data: &[u8], is_last: bool) -> Vec<u8> {
     with_data(STREAM | 6 | u64::from(is_last), &[stream_id(index), offset], data)
 }
@@ -80,7 +80,7 @@ pub(crate) fn packed(frame: &[u8]) -> Vec<u8> {
     frame.repeat(ROOM / frame.len())
 }
 
-/// What of a server's frames a peer by hand looks at.
+/// Frames that the peer inspects.
 #[derive(Debug)]
 pub(crate) enum ReceivedFrame<'a> {
     Crypto { offset: u64, data: &'a [u8] },

@@ -18,7 +18,7 @@ pub(crate) struct Handshake {
     tls: ClientConnection,
     /// By level.
     pub(crate) keys: [Option<Keys>; 3],
-    /// What TLS has to say, and is not yet sent: level, offset, bytes.
+    /// Unsent CRYPTO data: level, offset, bytes.
     pub(crate) out: Vec<(Level, u64, Vec<u8>)>,
     first: Vec<(Level, u64, Vec<u8>)>,
     written: [u64; 3],
@@ -26,7 +26,7 @@ pub(crate) struct Handshake {
     incoming: [Incoming; 3],
 }
 
-/// What came of a level's stream, in any order.
+/// Received CRYPTO data of a level, in any order.
 #[derive(Default)]
 struct Incoming {
     parts: BTreeMap<u64, Vec<u8>>,
@@ -68,7 +68,7 @@ impl Handshake {
         self.keys[0] = Some(keys);
     }
 
-    /// Takes what came, and writes what follows from it.
+    /// Handles received CRYPTO data, and writes the response.
     pub(crate) fn read(&mut self, level: Level, offset: u64, data: &[u8]) {
         let incoming = &mut self.incoming[level as usize];
         incoming.parts.insert(offset, data.to_vec());

@@ -4,7 +4,7 @@ use rustls::quic::{DirectionalKeys, Keys};
 
 use super::frames::{number, split, varint};
 
-/// Which keys protect a packet.
+/// Encryption level: the keys that protect a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Level {
     Initial,
@@ -12,12 +12,12 @@ pub(crate) enum Level {
     OneRtt,
 }
 
-/// What stands before a packet's number.
+/// Fields before the packet number.
 pub(crate) struct Header<'a> {
     pub(crate) level: Level,
     pub(crate) destination: &'a [u8],
     pub(crate) source: &'a [u8],
-    /// Of an Initial packet, after a Retry.
+    /// Token of a Retry; empty without one.
     pub(crate) token: &'a [u8],
 }
 

@@ -11,7 +11,7 @@ use super::frames::{self, ReceivedFrame};
 use super::handshake::Handshake;
 use super::packet::{Header, Level, Opened, open, seal};
 
-/// A client that does what it is told, and of its own accord only what a handshake needs.
+/// A client under the control of a test: by itself, it only completes the handshake.
 pub(crate) struct HandPeer<S> {
     pub(crate) socket: S,
     server: SocketAddr,
@@ -22,13 +22,13 @@ pub(crate) struct HandPeer<S> {
     source: [u8; 8],
     token: Vec<u8>,
     spaces: [Space; 3],
-    /// Whether it acknowledges what comes.
+    /// Whether the peer acks packets.
     pub(crate) acknowledges: bool,
     /// Whether it answers a Retry and then goes no further.
     pub(crate) stops_half_way: bool,
     /// Code and reason of the end.
     pub(crate) closed: Option<(u64, Vec<u8>)>,
-    /// What came over streams, by their number, as far as it is contiguous.
+    /// Contiguous stream data, by stream number.
     pub(crate) streams: BTreeMap<u64, Vec<u8>>,
     /// Challenges to show where it is.
     pub(crate) challenges: Vec<[u8; 8]>,
@@ -73,8 +73,8 @@ impl<S: Socket> HandPeer<S> {
         self.handshake.keys[2].is_some() && self.closed.is_none()
     }
 
-    /// What this side was told about the end, if that was a server's own reason.
-    pub(crate) fn told(&self) -> Option<Reason> {
+    /// Returns the close reason from the server, if it sent one.
+    pub(crate) fn close_reason(&self) -> Option<Reason> {
         self.closed.as_ref().map(|(_, reason)| Reason::from_bytes(reason))
     }
 
@@ -100,7 +100,7 @@ impl<S: Socket> HandPeer<S> {
         self.socket.send(now, &packets);
     }
 
-    /// Takes what came, and goes on with the handshake.
+    /// Handles received packets, and continues the handshake.
     pub(crate) fn drive(&mut self, now: Duration) {
         let mut datagrams = Vec::new();
         self.socket.receive(now, &mut |packet| {

@@ -12,13 +12,13 @@ use super::world::*;
 
 #[test]
 fn clients_connect_during_a_flood_of_first_packets() {
-    newcomer_in_a_flood(([10, 9, 9, 9], 1000).into());
+    new_client_in_flood(([10, 9, 9, 9], 1000).into());
 }
 
 /// The same, except for the order in which the simulated network delivers packets: by address.
 #[test]
 fn clients_connect_before_a_flood_of_first_packets() {
-    newcomer_in_a_flood(([10, 0, 0, 9], 1000).into());
+    new_client_in_flood(([10, 0, 0, 9], 1000).into());
 }
 
 #[test]

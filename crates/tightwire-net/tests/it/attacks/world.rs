@@ -120,7 +120,6 @@ pub(crate) fn first_packets(count: usize) -> Vec<Vec<u8>> {
         .map(|_| {
             let sent = Rc::new(RefCell::new(Vec::new()));
             let tap = Tap { address: ([1, 2, 3, 4], 5).into(), sent: sent.clone() };
-            // The random generator of a raw client has a fixed seed: another time for each.
             raw_connect(tap);
             sent.take().remove(0)
         })
@@ -142,7 +141,7 @@ pub(crate) fn inject(network: &Network, from: SocketAddr, bytes: &[u8], now: Dur
     network.socket(from).send(now, &packets);
 }
 
-pub(crate) fn newcomer_in_a_flood(address: SocketAddr) {
+pub(crate) fn new_client_in_flood(address: SocketAddr) {
     let mut world = World::new(QuicConfig::default());
     let flood = first_packets(140);
     let mut client = world.client_at(address, QuicConfig::default(), ms(0));

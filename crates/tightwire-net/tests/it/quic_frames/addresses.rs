@@ -45,7 +45,7 @@ fn connects(
 
 #[test]
 fn spoofed_addresses_do_not_use_up_a_victims_limits() {
-    for is_let_in in [false, true] {
+    for is_admitted in [false, true] {
         let mut test_bed = TestBed::new(QuicConfig::default());
         let victim = SocketAddr::from(([10, 9, 9, 9], 1000));
         let (mut client, here) = connects(&mut test_bed, victim).unwrap();
@@ -54,7 +54,7 @@ fn spoofed_addresses_do_not_use_up_a_victims_limits() {
         test_bed.server.welcome(test_bed.connections[&victim]);
         let address = ([10, 0, 0, 2], 1000);
         let (mut peer, _) =
-            if is_let_in { test_bed.let_in(address) } else { test_bed.connected(address) };
+            if is_admitted { test_bed.admitted(address) } else { test_bed.connected(address) };
         test_bed.batches.clear();
         let mut sent = 0;
         for millisecond in 0..5000 {
@@ -72,7 +72,7 @@ fn spoofed_addresses_do_not_use_up_a_victims_limits() {
             client.handle_output(test_bed.now);
             test_bed.serve();
         }
-        assert_eq!(test_bed.batches.len(), sent, "of a victim's batches, let in: {is_let_in}");
+        assert_eq!(test_bed.batches.len(), sent, "of a victim's batches, let in: {is_admitted}");
         assert!(test_bed.server.flooded() > 70_000, "{}", test_bed.server.flooded());
     }
 }
@@ -95,7 +95,7 @@ fn connections_that_claim_an_address_do_not_keep_its_owner_out() {
     let mut test_bed = TestBed::new(QuicConfig { max_per_address: 4, ..QuicConfig::default() });
     let mut peers = Vec::new();
     for port in 0..4 {
-        peers.push(test_bed.let_in(([10, 0, 0, 2], 1000 + port)).0);
+        peers.push(test_bed.admitted(([10, 0, 0, 2], 1000 + port)).0);
     }
     // All at once, and before QUIC finds out that nobody answers there.
     for _ in 0..3 {
@@ -116,7 +116,7 @@ fn migrated_connections_count_for_their_new_address() {
     let mut test_bed = TestBed::new(QuicConfig { max_per_address: 4, ..QuicConfig::default() });
     let (mut peers, there) = (Vec::new(), [10, 0, 0, 3]);
     for port in 0..6 {
-        let (mut peer, _) = test_bed.let_in(([10, 0, 0, 2], 1000 + port));
+        let (mut peer, _) = test_bed.admitted(([10, 0, 0, 2], 1000 + port));
         go(&mut test_bed, &mut peer, (there, 1000 + port).into());
         peers.push(peer);
     }

@@ -46,8 +46,8 @@ fn frames_that_there_are_not_end_the_connection() {
         if payload.is_empty() {
             assert!(matches!(reason, Reason::Failed(text) if text.contains("QUIC error")));
         } else {
-            assert_eq!(*reason, Reason::violation("a frame that nobody understands"));
-            assert_eq!(peer.told().as_ref(), Some(reason), "both ends are told the same");
+            assert_eq!(*reason, Reason::violation("unknown frame type"));
+            assert_eq!(peer.close_reason().as_ref(), Some(reason), "both ends are told the same");
         }
     }
 }

@@ -8,8 +8,8 @@ use tightwire::transport::{Event, Transport};
 use super::test_bed::{Peer, TestBed};
 use crate::common::by_hand::Level;
 
-/// An honest client that was let in, and strangers: how late its batches come, and the most frames that
-/// the server read in a call.
+/// Results of an honest client during a flood: the latest arrival of its batches, and the most
+/// frames that the server read in a call.
 pub(crate) struct Found {
     pub(crate) latest: Duration,
     pub(crate) arrived: u32,

@@ -1,4 +1,4 @@
-//! Floods of each kind of frame, by strangers and by those who were let in.
+//! Floods of each kind of frame, by unauthenticated peers and by admitted clients.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use super::test_bed::TestBed;
 use crate::common::by_hand::Level;
 use crate::common::by_hand::frames::*;
 
-/// What becomes of those who send it.
+/// Expected outcome for the senders.
 enum End {
-    /// They are disconnected, for this reason.
+    /// Disconnected with this violation.
     Violation(&'static str),
     /// QUIC itself does, with this code.
     Error(u64),
-    /// They waste their own time.
+    /// No effect.
     Nothing,
 }
 
@@ -91,14 +91,12 @@ fn floods() -> Vec<Flood> {
             End::Violation("too many connection ids")
         }),
         new("RESET_STREAM", of_each(RESET_STREAM, &[stream_id(0), 1, 0]), {
-            End::Violation("a stream that was given up")
+            End::Violation("stream reset")
         }),
         new("STOP_SENDING", of_each(STOP_SENDING, &[3, 1]), End::Error(STREAM_STATE)),
         new("CRYPTO", crypto(0, &[7; 30]), End::Violation("TLS messages after the handshake")),
         new("DATAGRAM of nothing", packed(&datagram(&[])), End::Violation(CONTROL)),
-        new("a DATAGRAM of nothing", datagram(&[]), {
-            End::Violation("a datagram or a stream of nothing")
-        }),
+        new("a DATAGRAM of nothing", datagram(&[]), End::Violation("empty datagram or stream")),
         new("DATAGRAM", packed(&datagram(&[0, 0, 0])), End::Nothing),
         new("a DATAGRAM in padding", [datagram(&[0]), vec![0; ROOM]].concat(), End::Nothing),
         new("STREAM of nothing", packed(&stream(0, 0, &[], false)), End::Violation(CONTROL)),
@@ -106,18 +104,16 @@ fn floods() -> Vec<Flood> {
         new("STREAM, again and again", stream(0, 1, &[7], false).repeat(100), End::Nothing),
         new("NEW_TOKEN", new_token(&[7; 100]), End::Error(PROTOCOL_VIOLATION)),
         new("HANDSHAKE_DONE", numbers(HANDSHAKE_DONE, &[]), End::Error(PROTOCOL_VIOLATION)),
-        new("no frame that there is", vec![0x21; 9], {
-            End::Violation("a frame that nobody understands")
-        }),
+        new("no frame that there is", vec![0x21; 9], End::Violation("unknown frame type")),
     ]
 }
 
-fn run(is_let_in: bool, acknowledges: bool) {
+fn run(is_admitted: bool, acknowledges: bool) {
     for Flood { name, mut payload, end } in floods() {
         let mut test_bed = TestBed::new(QuicConfig::default());
         let address = ([10, 0, 0, 2], 1000);
         let (mut peer, connection) =
-            if is_let_in { test_bed.let_in(address) } else { test_bed.connected(address) };
+            if is_admitted { test_bed.admitted(address) } else { test_bed.connected(address) };
         peer.acknowledges = acknowledges;
         let found = flood(&mut test_bed, std::slice::from_mut(&mut peer), 1500, &mut *payload);
         println!(
@@ -127,17 +123,17 @@ fn run(is_let_in: bool, acknowledges: bool) {
         assert_eq!((found.arrived, found.latest), (94, Duration::ZERO), "{name}");
         // Four packets of 300 frames, and few of who is honest.
         assert!(found.most_frames < 1220, "{name}: {}", found.most_frames);
-        // A packet each for a stranger's first, and then 50 a second; 4000 for one that was let in.
-        let packets = if is_let_in { 1000.0 + 1.5 * 4000.0 } else { 100.0 + 1.5 * 50.0 };
+        // Unauthenticated: the first packets, and then 50 a second; 4000 for an admitted client.
+        let packets = if is_admitted { 1000.0 + 1.5 * 4000.0 } else { 100.0 + 1.5 * 50.0 };
         assert!((found.frames as f64) < packets * 32.0 + 1000.0, "{name}: {}", found.frames);
-        let most = if is_let_in { 1 << 20 } else { 384 << 10 };
+        let most = if is_admitted { 1 << 20 } else { 384 << 10 };
         assert!(found.memory < most, "{name}: {} bytes", found.memory);
         let ended: Vec<_> = test_bed.ended.iter().filter(|(of, _)| *of == connection).collect();
         match end {
             End::Nothing => assert_eq!(ended.len(), 0, "{name}: {ended:?}"),
             End::Violation(text) => {
                 assert_eq!(ended, [&(connection, Reason::violation(text))], "{name}");
-                assert_eq!(peer.told(), Some(Reason::violation(text)), "{name}");
+                assert_eq!(peer.close_reason(), Some(Reason::violation(text)), "{name}");
             }
             End::Error(code) => {
                 let [(_, Reason::Failed(text))] = ended[..] else { panic!("{name}: {ended:?}") };
@@ -160,7 +156,7 @@ fn floods_of_authenticated_peers_do_not_delay_others() {
     run(true, false);
 }
 
-/// Many small packets in one, as handshakes have them, and what they carry in pieces.
+/// Many small packets in one datagram, as in handshakes, with fragmented contents.
 #[test]
 fn a_handshake_in_pieces_takes_little() {
     for level in [Level::Initial, Level::Handshake] {

@@ -81,7 +81,7 @@ fn too_many_unauthenticated_streams_end_the_connection() {
     let [(_, Reason::Failed(text))] = &test_bed.ended[..] else { panic!("{:?}", test_bed.ended) };
     assert!(text.contains("QUIC error 0x4"), "{text}");
     // A welcome peer may have them.
-    let (mut peer, connection) = test_bed.let_in(([10, 0, 0, 3], 1000));
+    let (mut peer, connection) = test_bed.admitted(([10, 0, 0, 3], 1000));
     peer.send(test_bed.now, Level::OneRtt, &frames::stream(1000, 0, &[2, 0, 0], true));
     test_bed.run(3, &mut [&mut peer]);
     assert_eq!(test_bed.batches.len(), 1);
@@ -90,10 +90,10 @@ fn too_many_unauthenticated_streams_end_the_connection() {
 
 #[test]
 fn a_packet_of_streams_far_ahead_takes_no_memory() {
-    for is_let_in in [false, true] {
+    for is_admitted in [false, true] {
         let mut test_bed = TestBed::new(QuicConfig::default());
-        let (mut peer, _) = match is_let_in {
-            true => test_bed.let_in(([10, 0, 0, 2], 1000)),
+        let (mut peer, _) = match is_admitted {
+            true => test_bed.admitted(([10, 0, 0, 2], 1000)),
             false => test_bed.connected(([10, 0, 0, 2], 1000)),
         };
         let before = test_bed.memory;
@@ -101,7 +101,7 @@ fn a_packet_of_streams_far_ahead_takes_no_memory() {
         let payload: Vec<u8> = (1..=120).flat_map(ahead).collect();
         peer.send(test_bed.now, Level::OneRtt, &payload);
         let memory = allocation_counter::measure(|| test_bed.run(3, &mut [&mut peer]));
-        println!("streams far ahead: {} bytes at most, let in: {is_let_in}", memory.bytes_max);
+        println!("streams far ahead: {} bytes at most, let in: {is_admitted}", memory.bytes_max);
         assert!(memory.bytes_max < 256 << 10, "{} bytes", memory.bytes_max);
         assert!(test_bed.memory - before < 64 << 10, "{} bytes", test_bed.memory - before);
         assert!(matches!(&test_bed.ended[..], [(_, Reason::Failed(_))]), "{:?}", test_bed.ended);
@@ -115,7 +115,7 @@ fn memory_of_an_authenticated_peer_is_bounded_and_freed() {
     for (streams, per_packet) in [(1020, 150), (1020, 10), (60, 150), (2, 150), (2, 1)] {
         for is_paused in [false, true] {
             let mut test_bed = TestBed::new(config);
-            let (peer, connection) = test_bed.let_in(([10, 0, 0, 2], 1000));
+            let (peer, connection) = test_bed.admitted(([10, 0, 0, 2], 1000));
             if is_paused {
                 test_bed.paused.push(connection);
             }

@@ -10,7 +10,7 @@ use crate::common::by_hand::{Level, frames};
 fn frames_for_a_paused_peer_take_no_memory_each() {
     for frame in [frames::stream(0, 1, &[], false), frames::stream(0, 1, &[7], false)] {
         let mut test_bed = TestBed::new(QuicConfig::default());
-        let (mut peer, connection) = test_bed.let_in(([10, 0, 0, 2], 1000));
+        let (mut peer, connection) = test_bed.admitted(([10, 0, 0, 2], 1000));
         test_bed.paused.push(connection);
         peer.send(test_bed.now, Level::OneRtt, &frames::stream(0, 0, &[2, 1], false));
         test_bed.run(20, &mut [&mut peer]);

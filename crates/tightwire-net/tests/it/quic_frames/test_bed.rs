@@ -63,7 +63,7 @@ impl TestBed {
     }
 
     /// Returns a hand-written peer whose handshake is complete, and that is welcome.
-    pub(crate) fn let_in(&mut self, address: impl Into<SocketAddr>) -> (Peer, Connection) {
+    pub(crate) fn admitted(&mut self, address: impl Into<SocketAddr>) -> (Peer, Connection) {
         let (mut peer, connection) = self.connected(address);
         self.server.welcome(connection);
         self.run(20, &mut [&mut peer]);

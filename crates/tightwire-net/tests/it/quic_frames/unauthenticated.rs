@@ -1,4 +1,4 @@
-//! Strangers that send as much as they can, as costly as they can.
+//! Unauthenticated peers that send as much as they can, as costly as they can.
 
 use std::time::Duration;
 
@@ -26,7 +26,7 @@ fn unauthenticated_peers_with_packed_frames_are_disconnected() {
         let reason = Reason::violation("too many control frames in a packet");
         assert_eq!(test_bed.ended.len(), usize::from(count));
         assert!(test_bed.ended.iter().all(|(_, ended)| *ended == reason), "{:?}", test_bed.ended);
-        assert!(peers.iter().all(|peer| peer.told().as_ref() == Some(&reason)));
+        assert!(peers.iter().all(|peer| peer.close_reason().as_ref() == Some(&reason)));
     }
 }
 
@@ -40,8 +40,8 @@ fn frames_of_unauthenticated_peers_are_limited() {
     let found = flood(&mut test_bed, &mut peers, 2000, &mut || full.clone());
     println!("{} frames in a call at most, {} in all", found.most_frames, found.frames);
     assert_eq!((found.arrived, found.latest), (125, Duration::ZERO));
-    // A stranger has 100 packets at once and 50 in a second, and a packet of 200 frames counts as
-    // 7.
+    // An unauthenticated peer has 100 packets at once and 50 in a second, and a packet of 200
+    // frames counts as 7.
     let each = 2 * (100 + 2 * 50) * 200 / 7;
     assert!(found.frames < 20 * each + 1000, "{}", found.frames);
     assert!(found.most_frames < 20 * 4 * 200 + 100, "{}", found.most_frames);

@@ -1,4 +1,4 @@
-//! Peers that speak QUIC by hand, and send what costs the server the most.
+//! Peers with their own QUIC, which send the frames that cost the server the most.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
@@ -10,26 +10,26 @@ use tightwire::message::InternalBatch;
 use tightwire::quic::{Packet, Packets, Socket};
 use tightwire::transport::{Connection, Event, NotSentError, Path, Reason, Transport};
 
-use super::talk::{Talk, config, messages};
+use super::traffic::{Traffic, config, messages};
 use crate::by_hand::{HandPeer, Level, frames};
-use crate::process::{orders, say};
+use crate::process::{orders, print_line};
 
 /// Peers that attack in the same way.
 pub(super) struct Group<'a> {
     /// Contents of their packets.
     kind: &'a str,
-    pub(super) is_let_in: bool,
+    pub(super) is_admitted: bool,
     pub(super) count: u32,
 }
 
 impl<'a> Group<'a> {
-    /// Parses contents and number, as "packed-20"; peers that are let in are "let-in-packed-1". Groups
+    /// Parses contents and number, as "packed-20"; admitted peers are "let-in-packed-1". Groups
     /// that attack at once have a plus between them.
     pub(super) fn all(kinds: &'a str) -> impl Iterator<Item = Self> {
         kinds.split('+').map(|group| {
             let (name, count) = group.rsplit_once('-').unwrap();
             let kind = name.strip_prefix("let-in-").unwrap_or(name);
-            Self { kind, is_let_in: kind != name, count: count.parse().unwrap() }
+            Self { kind, is_admitted: kind != name, count: count.parse().unwrap() }
         })
     }
 
@@ -38,7 +38,7 @@ impl<'a> Group<'a> {
     }
 }
 
-/// Sends until it is told to stop, and says how much it was.
+/// Sends until the order to stop, and prints how much was sent.
 pub(crate) fn run(address: SocketAddr, kinds: &str) {
     let orders = orders();
     let hello = hello();
@@ -46,13 +46,13 @@ pub(crate) fn run(address: SocketAddr, kinds: &str) {
     let mut all = Vec::new();
     for group in Group::all(kinds) {
         for _ in 0..group.count {
-            let hello = group.is_let_in.then_some(&hello[..]);
+            let hello = group.is_admitted.then_some(&hello[..]);
             all.push(Hostile::new(address, all.len() as u32, group.kind, hello));
         }
     }
     // All of them are there when it begins.
     while all.iter_mut().any(|hostile| !hostile.connect(start.elapsed())) {}
-    say("ready");
+    print_line("ready");
     while orders.try_recv().is_err() {
         for hostile in &mut all {
             hostile.attack(start.elapsed());
@@ -60,7 +60,7 @@ pub(crate) fn run(address: SocketAddr, kinds: &str) {
     }
     let sum = |count: fn(&Hostile<'_>) -> u64| all.iter().map(count).sum::<u64>();
     let [sent, connections] = [sum(|one| one.sent), sum(|one| one.connections)];
-    say(&format!("datagrams={sent} connections={connections}"));
+    print_line(&format!("datagrams={sent} connections={connections}"));
 }
 
 struct Hostile<'a> {
@@ -70,8 +70,8 @@ struct Hostile<'a> {
     hello: Option<&'a [u8]>,
     peer: HandPeer<Plain>,
     since: Duration,
-    has_said_hello: bool,
-    is_let_in: bool,
+    has_sent_hello: bool,
+    is_admitted: bool,
     fragment: u64,
     sent: u64,
     connections: u64,
@@ -87,8 +87,8 @@ impl<'a> Hostile<'a> {
             hello,
             peer,
             since: Duration::ZERO,
-            has_said_hello: false,
-            is_let_in: false,
+            has_sent_hello: false,
+            is_admitted: false,
             fragment: 0,
             sent: 0,
             connections: 1,
@@ -108,25 +108,26 @@ impl<'a> Hostile<'a> {
         is_there
     }
 
-    /// Says what a client says until it is let in; returns whether the peer is as far as it goes.
+    /// Runs the handshake of a client until it is admitted; returns whether the peer has done all
+    /// that it will do.
     fn enter(&mut self, now: Duration) -> bool {
         if !self.peer.is_connected() {
             return false;
         }
         let Some(hello) = self.hello else { return true };
-        if !self.has_said_hello {
-            self.has_said_hello = true;
+        if !self.has_sent_hello {
+            self.has_sent_hello = true;
             self.peer.send(now, Level::OneRtt, &frames::stream(0, 0, hello, false));
         }
         // Frames of a flood would end the connection before the server has read the first message.
-        if !self.is_let_in && !self.peer.streams.is_empty() {
-            self.is_let_in = true;
+        if !self.is_admitted && !self.peer.streams.is_empty() {
+            self.is_admitted = true;
             let mut ready = Vec::new();
             InternalBatch::write(2, &(), &mut ready).unwrap();
             let frame = frames::stream(0, hello.len() as u64, &ready, false);
             self.peer.send(now, Level::OneRtt, &frame);
         }
-        self.is_let_in
+        self.is_admitted
     }
 
     fn attack(&mut self, now: Duration) {
@@ -141,7 +142,7 @@ impl<'a> Hostile<'a> {
         }
         let is_over = self.peer.closed.is_some();
         let is_there = self.enter(now);
-        // They go on for a while with what is over, and come again.
+        // They continue on ended connections for a while, and then reconnect.
         let patience = Duration::from_millis(if is_over { 200 } else { 1000 });
         if !is_there && now > self.since + patience {
             return self.again(now);
@@ -162,7 +163,7 @@ impl<'a> Hostile<'a> {
         let seed = u64::from(self.number) << 32 | self.connections;
         self.peer = HandPeer::new(Plain::new(self.number, self.kind), self.server, seed);
         (self.since, self.fragment) = (now, 0);
-        (self.has_said_hello, self.is_let_in) = (false, false);
+        (self.has_sent_hello, self.is_admitted) = (false, false);
     }
 
     fn payload(&mut self) -> Vec<u8> {
@@ -227,17 +228,17 @@ impl Socket for Plain {
     }
 }
 
-/// What a client of this game says first, as its stream has it.
+/// Returns the first stream of a client: its hello.
 fn hello() -> Vec<u8> {
     let mut client =
         Client::builder(config()).register(messages).build(SentBatches::default()).unwrap();
-    client.receive(Duration::ZERO, &mut Talk::new(Instant::now()));
+    client.receive(Duration::ZERO, &mut Traffic::new(Instant::now()));
     client.transmit(Duration::ZERO);
     let (delivery, batch) = client.transport().sent.first().unwrap();
     [&[*delivery as u8], &batch[..]].concat()
 }
 
-/// A transport that keeps what is sent.
+/// A transport that keeps sent batches.
 #[derive(Default)]
 struct SentBatches {
     is_connected: bool,

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use tightwire::quic::{Quic, QuicConfig, Trust, Udp};
 use tightwire::{Client, SessionEvent};
 
-use super::talk::{Talk, config, messages};
-use crate::process::{orders, say};
+use super::traffic::{Traffic, config, messages};
+use crate::process::{orders, print_line};
 
-/// Connects so many clients, and then lets them talk for so many milliseconds, as often as it is told.
+/// Connects `count` clients. For each order, they send for the ordered milliseconds.
 pub(crate) fn run(address: SocketAddr, trust: &Trust, clients: usize) {
     let orders = orders();
     let (said, results) = mpsc::channel();
@@ -25,21 +25,21 @@ pub(crate) fn run(address: SocketAddr, trust: &Trust, clients: usize) {
         })
         .collect();
     let gather = || {
-        let mut all = Talk::new(Instant::now());
+        let mut all = Traffic::new(Instant::now());
         for _ in 0..THREADS {
-            let talk: Talk = results.recv().unwrap();
-            all.latencies.extend(&talk.latencies);
-            all.strange += talk.strange;
-            all.dropped += talk.dropped;
+            let traffic: Traffic = results.recv().unwrap();
+            all.latencies.extend(&traffic.latencies);
+            all.unexpected += traffic.unexpected;
+            all.dropped += traffic.dropped;
             for at in 0..2 {
-                all.asked[at] += talk.asked[at];
-                all.answered[at] += talk.answered[at];
+                all.asked[at] += traffic.asked[at];
+                all.answered[at] += traffic.answered[at];
             }
         }
         all
     };
     let _ = gather();
-    say("connected");
+    print_line("connected");
     for order in orders {
         let milliseconds = order.parse().unwrap();
         for group in &groups {
@@ -51,9 +51,9 @@ pub(crate) fn run(address: SocketAddr, trust: &Trust, clients: usize) {
             let last = all.latencies.len().saturating_sub(1) as f64;
             all.latencies.get((last * share) as usize).copied().unwrap_or(0) as f64 / 1000.0
         };
-        let Talk { asked, answered, strange, dropped, .. } = &all;
-        say(&format!(
-            "reliable={} answered={} unreliable={} answered_too={} strange={strange} dropped={dropped} \
+        let Traffic { asked, answered, unexpected, dropped, .. } = &all;
+        print_line(&format!(
+            "reliable={} answered={} unreliable={} answered_too={} unexpected={unexpected} dropped={dropped} \
              median_ms={:.2} p99_ms={:.2} worst_ms={:.2}",
             asked[0],
             answered[0],
@@ -75,8 +75,8 @@ struct Group {
 }
 
 struct One {
-    client: Client<Talk, Quic<Udp>>,
-    talk: Talk,
+    client: Client<Traffic, Quic<Udp>>,
+    traffic: Traffic,
     is_connected: bool,
     next_ask: Duration,
     last_tick: Duration,
@@ -89,7 +89,7 @@ impl Group {
         Self { address, trust, start: Instant::now(), clients: Vec::new(), count }
     }
 
-    fn run(mut self, orders: &Receiver<Duration>, said: &Sender<Talk>) {
+    fn run(mut self, orders: &Receiver<Duration>, said: &Sender<Traffic>) {
         while self.clients.len() < self.count || self.clients.iter().any(|one| !one.is_connected) {
             let hesitate = self.clients.iter().filter(|one| !one.is_connected).count();
             if hesitate < 10 && self.clients.len() < self.count {
@@ -97,7 +97,7 @@ impl Group {
             }
             self.round(false);
         }
-        said.send(Talk::new(self.start)).unwrap();
+        said.send(Traffic::new(self.start)).unwrap();
         loop {
             let Ok(time) = orders.try_recv() else {
                 self.round(false);
@@ -105,14 +105,15 @@ impl Group {
             };
             let (begin, count) = (self.start.elapsed(), self.clients.len() as u32);
             for (index, one) in self.clients.iter_mut().enumerate() {
-                one.talk.reset();
+                one.traffic.reset();
                 one.next_ask = begin + BETWEEN * index as u32 / count;
             }
             while self.start.elapsed() < begin + time {
                 self.round(true);
             }
             let patience = self.start.elapsed() + PATIENCE;
-            let is_waiting = |group: &Self| group.clients.iter().any(|one| one.talk.waiting() > 0);
+            let is_waiting =
+                |group: &Self| group.clients.iter().any(|one| one.traffic.waiting() > 0);
             while is_waiting(&self) && self.start.elapsed() < patience {
                 self.round(false);
             }
@@ -121,16 +122,16 @@ impl Group {
             while self.start.elapsed() < patience {
                 self.round(false);
             }
-            let mut all = Talk::new(self.start);
-            for One { talk, client, .. } in &self.clients {
+            let mut all = Traffic::new(self.start);
+            for One { traffic, client, .. } in &self.clients {
                 let report = client.stats().unwrap();
                 all.dropped += report.path.dropped + report.batches_dropped;
                 all.dropped += client.messenger().faults().total();
-                all.latencies.extend(&talk.latencies);
-                all.strange += talk.strange;
+                all.latencies.extend(&traffic.latencies);
+                all.unexpected += traffic.unexpected;
                 for at in 0..2 {
-                    all.asked[at] += talk.asked[at];
-                    all.answered[at] += talk.answered[at];
+                    all.asked[at] += traffic.asked[at];
+                    all.answered[at] += traffic.answered[at];
                 }
             }
             said.send(all).unwrap();
@@ -145,7 +146,7 @@ impl Group {
         let client = Client::builder(config()).register(messages).build(transport).unwrap();
         self.clients.push(One {
             client,
-            talk: Talk::new(self.start),
+            traffic: Traffic::new(self.start),
             is_connected: false,
             next_ask: now,
             last_tick: now,
@@ -158,16 +159,16 @@ impl Group {
         for one in &mut self.clients {
             let now = self.start.elapsed();
             let asks = asks && now >= one.next_ask;
-            let is_busy = asks || !one.is_connected || one.talk.is_waiting();
+            let is_busy = asks || !one.is_connected || one.traffic.is_waiting();
             if !is_busy && now < one.last_tick + BETWEEN / 4 {
                 continue;
             }
             if asks {
-                let (ask, delivery) = one.talk.ask();
+                let (ask, delivery) = one.traffic.ask();
                 one.client.send(&ask, delivery).unwrap();
                 one.next_ask = (one.next_ask + BETWEEN).max(now.saturating_sub(BETWEEN));
             }
-            one.client.receive(now, &mut one.talk);
+            one.client.receive(now, &mut one.traffic);
             one.client.transmit(now);
             one.last_tick = now;
             match one.client.poll_event() {

@@ -10,16 +10,16 @@ use tightwire::Delivery;
 use tightwire::quic::{Packet, Packets, Quic, QuicConfig, Socket, Trust, Udp};
 use tightwire::{Client, SessionEvent};
 
-use super::talk::{Ask, Talk, config, messages};
-use crate::process::{orders, say};
+use super::traffic::{Ask, Traffic, config, messages};
+use crate::process::{orders, print_line};
 
-/// Sends until it is told to stop, and says how much it was.
+/// Sends until the order to stop, and prints how much was sent.
 pub(crate) fn run(address: SocketAddr, trust: &Trust, kind: &str) {
     let orders = orders();
     let mut hostile = Hostile::new(address);
     let is_stranger = ["spinning", "garbage"].contains(&kind);
     let mut insider = (!is_stranger).then(|| Insider::connect(address, trust));
-    say("ready");
+    print_line("ready");
     while orders.try_recv().is_err() {
         for _ in 0..256 {
             match &mut insider {
@@ -31,14 +31,14 @@ pub(crate) fn run(address: SocketAddr, trust: &Trust, kind: &str) {
         }
         if let Some(insider) = &mut insider {
             let asks = if kind == "insider" { 2000 } else { 0 };
-            insider.talk(asks);
+            insider.ask(asks);
         }
     }
     let asked = insider.map_or(0, |insider| insider.asked);
-    say(&format!("datagrams={} messages={asked}", hostile.sent));
+    print_line(&format!("datagrams={} messages={asked}", hostile.sent));
 }
 
-/// A stranger with many ports.
+/// An attacker with many ports.
 struct Hostile {
     sockets: Vec<UdpSocket>,
     address: SocketAddr,
@@ -90,7 +90,7 @@ impl Hostile {
         self.send(&bytes[..length]);
     }
 
-    /// What looks like QUIC from outside.
+    /// Sends forged QUIC packets.
     fn forged(&mut self, copies: &[Vec<u8>]) {
         let mut bytes = self.random_bytes();
         match self.next() % 3 {
@@ -119,10 +119,10 @@ impl Hostile {
     }
 }
 
-/// A client like the others, which copies what it sends.
+/// An ordinary client that keeps copies of its packets.
 struct Insider {
-    client: Client<Talk, Quic<Tap>>,
-    talk: Talk,
+    client: Client<Traffic, Quic<Tap>>,
+    traffic: Traffic,
     start: Instant,
     udp: Rc<RefCell<Udp>>,
     copies: Rc<RefCell<Vec<Vec<u8>>>>,
@@ -141,34 +141,34 @@ impl Insider {
         let transport =
             Quic::connect(tap, address, "localhost", trust, limits, Duration::ZERO).unwrap();
         let client = Client::builder(config()).register(messages).build(transport).unwrap();
-        let talk = Talk::new(start);
+        let traffic = Traffic::new(start);
         let mut insider =
-            Self { client, talk, start, udp, copies, address, asked: 0, next_copy: 0 };
+            Self { client, traffic, start, udp, copies, address, asked: 0, next_copy: 0 };
         while insider.client.server().is_none() {
-            insider.client.receive(insider.start.elapsed(), &mut insider.talk);
+            insider.client.receive(insider.start.elapsed(), &mut insider.traffic);
             insider.client.transmit(insider.start.elapsed());
             assert!(insider.start.elapsed() < Duration::from_secs(20));
             thread::sleep(Duration::from_millis(1));
         }
         for _ in 0..100 {
-            insider.talk(1);
+            insider.ask(1);
             thread::sleep(Duration::from_millis(1));
         }
         insider
     }
 
     /// Asks as much as this side lets it.
-    fn talk(&mut self, asks: u32) {
+    fn ask(&mut self, asks: u32) {
         for number in 0..asks {
             let delivery = [Delivery::Reliable, Delivery::Unreliable][number as usize % 2];
             let sent = self.client.send(&Ask { number }, delivery);
             self.asked += u64::from(sent.is_ok());
         }
-        self.client.receive(self.start.elapsed(), &mut self.talk);
+        self.client.receive(self.start.elapsed(), &mut self.traffic);
         self.client.transmit(self.start.elapsed());
         while let Some(event) = self.client.poll_event() {
             if let SessionEvent::Disconnected { reason, .. } = event {
-                say(&format!("disconnected: {reason}"));
+                print_line(&format!("disconnected: {reason}"));
             }
         }
     }

@@ -1,17 +1,18 @@
 //! A server process with a crowd of clients, in peace and while somebody floods it.
 //!
 //! Each client asks twenty times a second, every other time reliably, and the server answers in the
-//! frame in which it reads the question. The latency is from `send` at the client to its handler of the
-//! answer. The server has sixty frames a second, and a client looks every four milliseconds while it
-//! waits, so in peace it is about half a frame and two milliseconds more. The flood comes from a process of
-//! its own on the same cores, which sends as fast as it can in the time that the others leave.
+//! frame in which it reads the question. The latency is from `send` at the client to its handler of
+//! the answer. The server has sixty frames a second, and a client looks every four milliseconds
+//! while it waits, so in peace it is about half a frame and two milliseconds more. The flood comes
+//! from a process of its own on the same cores, which sends as fast as it can in the time that the
+//! others leave.
 #![cfg(target_os = "linux")]
 
 mod by_hand;
 mod crowd;
 mod hostile;
 mod server;
-mod talk;
+mod traffic;
 
 use std::env;
 use std::time::Duration;
@@ -21,10 +22,10 @@ use tightwire::quic::Trust;
 use by_hand::Group;
 
 use crate::alone;
-use crate::process::{Process, number, wishes};
+use crate::process::{Process, arguments, number};
 use crate::volume::volume;
 
-/// How long everybody talks, in milliseconds.
+/// Duration of the traffic, in milliseconds.
 struct Plan {
     clients: usize,
     warm_up: u32,
@@ -37,12 +38,12 @@ struct TestBed {
     server: Process,
     crowd: Process,
     address: String,
-    /// Clients beside the crowd that the server let in so far.
-    let_in: f64,
+    /// Clients beside the crowd that the server admitted so far.
+    admitted: f64,
 }
 
-/// What both sides say about a while.
-struct While {
+/// Results of an interval.
+struct Interval {
     server: String,
     crowd: String,
     /// The memory that those take who flood, in KiB, as the limits say.
@@ -52,46 +53,47 @@ struct While {
 impl TestBed {
     fn new(clients: usize) -> Self {
         let server = Process::start("load::server_process", &clients.to_string());
-        let address = server.hear(START);
+        let address = server.read_line(START);
         let crowd = Process::start("load::crowd_process", &format!("{address} {clients}"));
-        assert_eq!(crowd.hear(START), "connected");
-        Self { server, crowd, address, let_in: 0.0 }
+        assert_eq!(crowd.read_line(START), "connected");
+        Self { server, crowd, address, admitted: 0.0 }
     }
 
-    fn talk(&mut self, name: &str, milliseconds: u32) -> While {
-        self.server.tell("begin");
-        self.server.hear(START);
-        self.crowd.tell(&milliseconds.to_string());
-        let crowd = self.crowd.hear(START + Duration::from_millis(milliseconds.into()));
-        self.server.tell("end");
-        let server = self.server.hear(START);
+    fn measure(&mut self, name: &str, milliseconds: u32) -> Interval {
+        self.server.send_line("begin");
+        self.server.read_line(START);
+        self.crowd.send_line(&milliseconds.to_string());
+        let crowd = self.crowd.read_line(START + Duration::from_millis(milliseconds.into()));
+        self.server.send_line("end");
+        let server = self.server.read_line(START);
         println!("{name}\n  clients: {crowd}\n  server:  {server}");
-        While { server, crowd, allowed: 0.0 }
+        Interval { server, crowd, allowed: 0.0 }
     }
 
-    fn flooded(&mut self, kind: &str, milliseconds: u32) -> While {
-        // It would be on another machine: its packets are to do harm, not the time it takes to make them.
-        let wishes = format!("{} {kind}", self.address);
-        let mut hostile = Process::start_idle("load::hostile_process", &wishes);
-        assert_eq!(hostile.hear(START), "ready");
-        let mut found = self.talk(kind, milliseconds);
-        hostile.tell("stop");
-        let sent = hostile.hear(START);
+    fn flooded(&mut self, kind: &str, milliseconds: u32) -> Interval {
+        // It would be on another machine: its packets are to do harm, not the time it takes to make
+        // them.
+        let arguments = format!("{} {kind}", self.address);
+        let mut hostile = Process::start_idle("load::hostile_process", &arguments);
+        assert_eq!(hostile.read_line(START), "ready");
+        let mut found = self.measure(kind, milliseconds);
+        hostile.send_line("stop");
+        let sent = hostile.read_line(START);
         println!("  hostile: {sent}");
         if is_by_hand(kind) {
             for group in Group::all(kind) {
-                let each = if group.is_let_in { LET_IN_KIB } else { UNAUTHENTICATED_KIB };
+                let each = if group.is_admitted { ADMITTED_KIB } else { UNAUTHENTICATED_KIB };
                 // Half-open ones come again and again, as many as there can be.
                 let count = if group.is_half_open() { 256 } else { group.count };
                 found.allowed += each * f64::from(count);
                 let attacks = if group.is_half_open() { "connections" } else { "datagrams" };
                 assert!(number(&sent, attacks) > f64::from(group.count), "{kind}: no attack");
-                // The server counts those beside the crowd that it let in.
-                let is_in = number(&found.server, "strangers") > self.let_in;
-                assert!(is_in || !group.is_let_in, "{kind}: nobody was let in");
+                // The server counts admitted clients beside the crowd.
+                let is_in = number(&found.server, "unexpected_peers") > self.admitted;
+                assert!(is_in || !group.is_admitted, "{kind}: no client was admitted");
             }
         }
-        self.let_in = number(&found.server, "strangers");
+        self.admitted = number(&found.server, "unexpected_peers");
         if kind == "garbage" && cfg!(target_os = "linux") {
             // The system had dropped it before.
             let [read, sent] = [number(&found.server, "flooded"), number(&sent, "datagrams")];
@@ -104,8 +106,8 @@ impl TestBed {
 /// The flood's worst ratios of the median and of the 99th percentile.
 fn run(plan: &Plan) -> [f64; 2] {
     let mut test_bed = TestBed::new(plan.clients);
-    let warm = test_bed.talk("warm-up", plan.warm_up);
-    let quiet = test_bed.talk("quiet", plan.quiet);
+    let warm = test_bed.measure("warm-up", plan.warm_up);
+    let quiet = test_bed.measure("quiet", plan.quiet);
     let asked = number(&quiet.crowd, "reliable") + number(&quiet.crowd, "unreliable");
     let talked = f64::from(plan.quiet) / 1000.0 * plan.clients as f64 * 20.0;
     assert!(asked > 0.9 * talked, "{asked} of {talked}");
@@ -136,7 +138,7 @@ fn run(plan: &Plan) -> [f64; 2] {
     }
     for found in &all {
         assert_eq!(number(&found.crowd, "reliable"), number(&found.crowd, "answered"));
-        assert_eq!(number(&found.crowd, "strange"), 0.0);
+        assert_eq!(number(&found.crowd, "unexpected"), 0.0);
         assert_eq!(number(&found.server, "left"), 0.0);
         let grown = number(&found.server, "peak_kib") - number(&warm.server, "rss_kib");
         let most = 4096.0 + 0.1 * number(&warm.server, "rss_kib") + found.allowed;
@@ -144,7 +146,7 @@ fn run(plan: &Plan) -> [f64; 2] {
     }
     // When they have gone, all of it is free.
     std::thread::sleep(Duration::from_secs(12));
-    let after = test_bed.talk("afterwards", plan.warm_up);
+    let after = test_bed.measure("afterwards", plan.warm_up);
     let left = number(&after.server, "rss_kib") - number(&warm.server, "rss_kib");
     println!("  {left} KiB more than before all floods");
     assert!(left < 8192.0 + 0.1 * number(&warm.server, "rss_kib"), "memory: {left} KiB are left");
@@ -176,26 +178,26 @@ fn full() {
 #[test]
 #[ignore = "runs as a process of the other tests"]
 fn server_process() {
-    let Some(wishes) = wishes() else { return };
-    server::run(wishes[0].parse().unwrap());
+    let Some(arguments) = arguments() else { return };
+    server::run(arguments[0].parse().unwrap());
 }
 
 #[test]
 #[ignore = "runs as a process of the other tests"]
 fn crowd_process() {
-    let Some(wishes) = wishes() else { return };
-    crowd::run(wishes[0].parse().unwrap(), &trust(&wishes[1]), wishes[2].parse().unwrap());
+    let Some(arguments) = arguments() else { return };
+    crowd::run(arguments[0].parse().unwrap(), &trust(&arguments[1]), arguments[2].parse().unwrap());
 }
 
 #[test]
 #[ignore = "runs as a process of the other tests"]
 fn hostile_process() {
-    let Some(wishes) = wishes() else { return };
-    let (address, kind) = (wishes[0].parse().unwrap(), &wishes[2]);
+    let Some(arguments) = arguments() else { return };
+    let (address, kind) = (arguments[0].parse().unwrap(), &arguments[2]);
     if is_by_hand(kind) {
         by_hand::run(address, kind);
     } else {
-        hostile::run(address, &trust(&wishes[1]), kind);
+        hostile::run(address, &trust(&arguments[1]), kind);
     }
 }
 
@@ -208,11 +210,11 @@ fn trust(fingerprint: &str) -> Trust {
     Trust::Pinned(vec![fingerprint.parse().unwrap()])
 }
 
-/// A process that only takes time, to know the effect of that alone; garbage from many ports; packets
-/// that look like QUIC, and copies; a client that sends all that it can, and copies of that. Then
-/// peers that speak QUIC by hand: unauthenticated ones with packed frames, with frames that are no reason to be
-/// disconnected, with streams far ahead, with fragments, and half-open from as many addresses; one
-/// that was let in with each; and one that was let in among unauthenticated ones.
+/// Kinds of hostile processes. First: one that only takes processor time, as a control; garbage
+/// from many ports; forged QUIC packets and copies; an admitted client that sends all that it can,
+/// and copies. Then peers with their own QUIC: unauthenticated ones with packed frames, with
+/// harmless frames, with streams far ahead, with fragments, and half-open from many addresses; an
+/// admitted one with each; and an admitted one among unauthenticated ones.
 const KINDS: [&str; 21] = [
     "spinning",
     "garbage",
@@ -236,7 +238,7 @@ const KINDS: [&str; 21] = [
     "fragments-20+let-in-fragments-1",
     "half-open-20+let-in-filled-1",
 ];
-/// Most memory of an unauthenticated peer, and of one that was let in, in KiB: see docs/RELIABILITY.md.
+/// Most memory of an unauthenticated peer, and of an admitted one, in KiB: see docs/RELIABILITY.md.
 const UNAUTHENTICATED_KIB: f64 = 256.0;
-const LET_IN_KIB: f64 = 6.0 * 1024.0;
+const ADMITTED_KIB: f64 = 6.0 * 1024.0;
 const START: Duration = Duration::from_secs(60);

@@ -9,8 +9,8 @@ use tightwire::PeerId;
 use tightwire::quic::{Certificate, Quic, QuicConfig, Udp};
 use tightwire::{Server, SessionConfig, SessionEvent};
 
-use super::talk::{Answer, Ask, Talk, config, messages};
-use crate::process::{cpu_time, orders, resident, say};
+use super::traffic::{Answer, Ask, Traffic, config, messages};
+use crate::process::{cpu_time, orders, print_line, resident};
 
 /// A server for so many clients, and a few more: `receive` each millisecond, `tick` sixty times a
 /// second.
@@ -28,19 +28,19 @@ pub(crate) fn run(clients: usize) {
         .open_to_anyone()
         .build(transport)
         .unwrap();
-    say(&format!("{} {}", server.transport().address(), certificate.fingerprint()));
+    print_line(&format!("{} {}", server.transport().address(), certificate.fingerprint()));
 
     let start = Instant::now();
-    let mut talk = Talk::new(start);
+    let mut traffic = Traffic::new(start);
     // The crowd comes first.
     let mut crowd = Vec::new();
     let mut next_tick = Duration::ZERO;
     let mut before = Counts::default();
-    let (mut left, mut strangers) = (0, 0);
+    let (mut left, mut unexpected_peers) = (0, 0);
     loop {
         let now = start.elapsed();
         if now >= next_tick {
-            server.receive(now, &mut talk);
+            server.receive(now, &mut traffic);
             server.transmit(now);
             next_tick = (next_tick + TICK).max(now);
         } else {
@@ -49,7 +49,7 @@ pub(crate) fn run(clients: usize) {
         while let Some(event) = server.poll_event() {
             match event {
                 SessionEvent::Connected { peer, .. } if crowd.len() < clients => crowd.push(peer),
-                SessionEvent::Connected { .. } => strangers += 1,
+                SessionEvent::Connected { .. } => unexpected_peers += 1,
                 SessionEvent::Disconnected { peer, .. } => {
                     left += u64::from(peer.is_some_and(|peer| crowd.contains(&peer)));
                 }
@@ -59,7 +59,10 @@ pub(crate) fn run(clients: usize) {
         if orders.try_recv().is_ok() {
             let counts = Counts::new(&server, &crowd, now);
             let line = counts.since(&before, crowd.len());
-            say(&format!("{line} crowd={} left={left} strangers={strangers}", crowd.len()));
+            print_line(&format!(
+                "{line} crowd={} left={left} unexpected_peers={unexpected_peers}",
+                crowd.len()
+            ));
             before = counts;
         }
         let pause = (now + MILLISECOND).min(next_tick).saturating_sub(start.elapsed());
@@ -67,21 +70,21 @@ pub(crate) fn run(clients: usize) {
     }
 }
 
-/// What there was until now.
+/// Totals so far.
 #[derive(Default)]
 struct Counts {
     at: Duration,
     cpu: Duration,
     received: u64,
     sent: u64,
-    /// Discarded by the messenger, by the session for one who is slow, by the transport for the same
-    /// reason, in its queue, and unread by it; and by the system, which had no room for them.
+    /// Discarded by the messenger, by the session for one who is slow, by the transport for the
+    /// same reason, in its queue, and unread by it; and by the system, which had no room for them.
     dropped: [u64; 6],
     bytes: [u64; 2],
 }
 
 impl Counts {
-    fn new(server: &Server<Talk, Quic<Udp>>, crowd: &[PeerId], at: Duration) -> Self {
+    fn new(server: &Server<Traffic, Quic<Udp>>, crowd: &[PeerId], at: Duration) -> Self {
         let messenger = server.messenger();
         let mut counts = Self {
             at,

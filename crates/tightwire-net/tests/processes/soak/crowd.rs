@@ -9,17 +9,17 @@ use tightwire::transport::Reason;
 use tightwire::{Client, SessionEvent};
 
 use super::random::Random;
-use super::talk::{Call, DELIVERIES, Talk, config, limits, messages};
-use crate::process::{orders, say};
+use super::traffic::{Call, DELIVERIES, Traffic, config, limits, messages};
+use crate::process::{orders, print_line};
 
-/// Where clients connect to, and how.
-pub(crate) struct There {
+/// Server to connect to.
+pub(crate) struct Destination {
     pub(crate) address: SocketAddr,
     pub(crate) trust: Trust,
     pub(crate) idle_timeout: Duration,
 }
 
-/// What the clients are told to do.
+/// Behaviour of the clients.
 #[derive(Clone, Copy, PartialEq)]
 enum Behaviour {
     Roam,
@@ -27,7 +27,7 @@ enum Behaviour {
     Leave,
 }
 
-/// What became of all connections.
+/// Counts of connections.
 #[derive(Default)]
 struct Counts {
     connected: u32,
@@ -44,7 +44,7 @@ struct Counts {
 }
 
 /// Tells how it goes whenever it gets an order, until it is killed.
-pub(crate) fn run(there: &There, clients: usize, seed: u64) {
+pub(crate) fn run(destination: &Destination, clients: usize, seed: u64) {
     let orders = orders();
     let start = Instant::now();
     let mut random = Random::new(seed);
@@ -54,7 +54,7 @@ pub(crate) fn run(there: &There, clients: usize, seed: u64) {
     loop {
         let now = start.elapsed();
         for one in &mut all {
-            one.step(there, now, behaviour, &mut random, &mut counts);
+            one.step(destination, now, behaviour, &mut random, &mut counts);
         }
         if let Ok(order) = orders.try_recv() {
             behaviour = match order.as_str() {
@@ -66,7 +66,7 @@ pub(crate) fn run(there: &There, clients: usize, seed: u64) {
             let present = all.iter().filter(|one| one.is_present()).count();
             let away = all.iter().filter(|one| one.life.is_none()).count();
             let Counts { connected, left, timed_out, forgotten, failed, .. } = counts;
-            say(&format!(
+            print_line(&format!(
                 "present={present} away={away} connected={connected} left={left} \
                  timed_out={timed_out} forgotten={forgotten} failed={failed} other_ends={} \
                  lost={} messages={} wrong={}",
@@ -86,10 +86,10 @@ struct One {
 
 /// One connection, from its beginning to its end.
 struct Life {
-    client: Client<Talk, Quic<Udp>>,
-    talk: Talk,
+    client: Client<Traffic, Quic<Udp>>,
+    traffic: Traffic,
     is_connected: bool,
-    /// What was sent for each delivery.
+    /// Number of batches sent, by delivery.
     sent: [u32; 2],
     next_call: Duration,
     /// When it wants to leave.
@@ -103,7 +103,7 @@ impl One {
 
     fn step(
         &mut self,
-        there: &There,
+        destination: &Destination,
         now: Duration,
         behaviour: Behaviour,
         random: &mut Random,
@@ -111,7 +111,7 @@ impl One {
     ) {
         let Some(life) = &mut self.life else {
             if behaviour != Behaviour::Leave && now >= self.next {
-                self.life = Some(Life::new(there, now, random));
+                self.life = Some(Life::new(destination, now, random));
             }
             return;
         };
@@ -122,7 +122,7 @@ impl One {
         if life.is_connected && leaves && !is_rude {
             let expected = life.sent.iter().sum::<u32>();
             let answered =
-                life.talk.received.values().map(|received| received.count()).sum::<u32>();
+                life.traffic.received.values().map(|received| received.count()).sum::<u32>();
             let is_late = now >= life.next_call + PATIENCE;
             if answered == expected || is_late {
                 counts.lost += expected - answered;
@@ -137,7 +137,7 @@ impl One {
         } else if life.is_connected {
             life.call(now);
         }
-        life.client.receive(now, &mut life.talk);
+        life.client.receive(now, &mut life.traffic);
         life.client.transmit(now);
         match life.client.poll_event() {
             Some(SessionEvent::Connected { .. }) => {
@@ -163,23 +163,30 @@ impl One {
     fn end(&mut self, now: Duration, random: &mut Random, counts: &mut Counts) {
         if let Some(mut life) = self.life.take() {
             life.client.disconnect(now);
-            counts.messages += life.talk.messages;
-            counts.wrong += life.talk.wrong;
+            counts.messages += life.traffic.messages;
+            counts.wrong += life.traffic.wrong;
         }
         self.next = now + random.milliseconds(50, 1000);
     }
 }
 
 impl Life {
-    fn new(there: &There, now: Duration, random: &mut Random) -> Self {
-        let socket = Udp::client(there.address).unwrap();
-        let limits = limits(there.idle_timeout);
-        let transport =
-            Quic::connect(socket, there.address, "localhost", &there.trust, limits, now).unwrap();
+    fn new(destination: &Destination, now: Duration, random: &mut Random) -> Self {
+        let socket = Udp::client(destination.address).unwrap();
+        let limits = limits(destination.idle_timeout);
+        let transport = Quic::connect(
+            socket,
+            destination.address,
+            "localhost",
+            &destination.trust,
+            limits,
+            now,
+        )
+        .unwrap();
         let client = Client::builder(config()).register(messages).build(transport).unwrap();
         let until = now + random.milliseconds(500, 15_000);
-        let (talk, sent) = (Talk::default(), [0; 2]);
-        Self { client, talk, is_connected: false, sent, next_call: now, until }
+        let (traffic, sent) = (Traffic::default(), [0; 2]);
+        Self { client, traffic, is_connected: false, sent, next_call: now, until }
     }
 
     /// Twenty times a second.

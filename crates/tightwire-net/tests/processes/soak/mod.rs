@@ -6,20 +6,20 @@ mod crowd;
 mod network;
 mod random;
 mod server;
-mod talk;
+mod traffic;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use crowd::There;
+use crowd::Destination;
 use network::BadNetwork;
 use random::Random;
 use tightwire::quic::Trust;
 
 use crate::alone;
-use crate::process::{Process, number, wishes};
+use crate::process::{Process, arguments, number};
 use crate::seed::seed;
 use crate::volume::volume;
 
@@ -39,7 +39,7 @@ struct TestBed {
     server: Process,
     network: BadNetwork,
     crowds: Vec<Process>,
-    /// What those who are no more have said last.
+    /// Last totals of ended processes.
     totals: BTreeMap<String, f64>,
     /// The longest that it took until everybody was there again.
     longest: Duration,
@@ -52,7 +52,7 @@ impl TestBed {
         let folder = env::temp_dir().join(name);
         fs::create_dir_all(&folder).unwrap();
         let server = start_server(&folder, "127.0.0.1:0", &plan);
-        let address = server.hear(START);
+        let address = server.read_line(START);
         let network = BadNetwork::new(address.split_once(' ').unwrap().0.parse().unwrap(), seed);
         let mut test_bed = Self {
             plan,
@@ -77,16 +77,16 @@ impl TestBed {
         let fingerprint = self.address.split_once(' ').unwrap().1;
         let (address, clients) = (self.network.address, self.plan.clients);
         let (idle, seed) = (self.plan.idle_timeout.as_millis(), self.random.below(u64::MAX));
-        let wishes = format!("{address} {fingerprint} {idle} {clients} {seed}");
-        Process::start("soak::crowd_process", &wishes)
+        let arguments = format!("{address} {fingerprint} {idle} {clients} {seed}");
+        Process::start("soak::crowd_process", &arguments)
     }
 
-    /// Tells all clients, and sums up what they say.
-    fn tell(&mut self, order: &str) -> [f64; 2] {
+    /// Sends an order to all clients, and sums up their reports.
+    fn order_all(&mut self, order: &str) -> [f64; 2] {
         let mut sums = [0.0; 2];
         for crowd in &mut self.crowds {
-            crowd.tell(order);
-            let line = crowd.hear(START);
+            crowd.send_line(order);
+            let line = crowd.read_line(START);
             sums[0] += number(&line, "present");
             sums[1] += number(&line, "away");
         }
@@ -94,8 +94,8 @@ impl TestBed {
     }
 
     fn ask_server(&mut self) -> String {
-        self.server.tell("status");
-        self.server.hear(START)
+        self.server.send_line("status");
+        self.server.read_line(START)
     }
 
     fn remember(&mut self, who: &str, line: &str) {
@@ -107,8 +107,8 @@ impl TestBed {
 
     fn kill_crowd(&mut self, index: usize) {
         let mut crowd = self.crowds.remove(index);
-        crowd.tell("status");
-        let line = crowd.hear(START);
+        crowd.send_line("status");
+        let line = crowd.read_line(START);
         self.remember("clients", &line);
         crowd.kill();
     }
@@ -127,15 +127,15 @@ impl TestBed {
         thread::sleep(down);
         let address = self.address.split_once(' ').unwrap().0;
         self.server = start_server(&self.folder, address, &self.plan);
-        assert_eq!(self.server.hear(START), self.address, "the same as before");
+        assert_eq!(self.server.read_line(START), self.address, "the same as before");
     }
 
-    /// Everybody who should be there is, and nobody else.
+    /// Waits until exactly the expected clients are connected.
     fn settle(&mut self, what: &str) {
         let begin = Instant::now();
         let expected = (self.crowds.len() * self.plan.clients) as f64;
         loop {
-            let [present, _] = self.tell("stay");
+            let [present, _] = self.order_all("stay");
             let server = self.ask_server();
             if present == expected && number(&server, "peers") == expected {
                 self.warm = number(&server, "rss_kib").max(self.warm);
@@ -153,7 +153,7 @@ impl TestBed {
         let (begin, mut disturbances) = (Instant::now(), 0);
         self.settle("start");
         while begin.elapsed() < self.plan.time || disturbances < 3 {
-            self.tell("roam");
+            self.order_all("roam");
             let while_ = self.random.milliseconds(500, 4000).min(self.plan.time / 10);
             thread::sleep(while_);
             // Each kind in turn, and a short run has all.
@@ -185,7 +185,7 @@ impl TestBed {
         self.kill_crowd(0);
         let begin = Instant::now();
         let clients = (self.crowds.len() * self.plan.clients) as f64;
-        while self.tell("leave")[1] != clients {
+        while self.order_all("leave")[1] != clients {
             assert!(begin.elapsed() < BOUND, "they should leave");
             thread::sleep(Duration::from_millis(50));
         }
@@ -218,7 +218,10 @@ impl TestBed {
         println!("seed {seed}, {} processes of {} clients", plan.crowds, plan.clients);
         println!("the longest until everybody was there: {:.1} s", longest.as_secs_f64());
         println!("the server's memory: {warm} KiB with everybody, {rss} KiB with nobody");
-        println!("network, {} ways, {} changes: {:?}", passed.ways, passed.changes, passed.stats);
+        println!(
+            "network, {} routes, {} changes: {:?}",
+            passed.routes, passed.changes, passed.stats
+        );
         for (name, total) in &totals {
             if !["present", "away", "rss_kib", "peers", "links", "received"]
                 .iter()
@@ -273,21 +276,21 @@ fn full() {
 #[test]
 #[ignore = "runs as a process of the other tests"]
 fn server_process() {
-    let Some(wishes) = wishes() else { return };
-    let idle = Duration::from_millis(wishes[2].parse().unwrap());
-    server::run(wishes[0].as_ref(), wishes[1].parse().unwrap(), idle);
+    let Some(arguments) = arguments() else { return };
+    let idle = Duration::from_millis(arguments[2].parse().unwrap());
+    server::run(arguments[0].as_ref(), arguments[1].parse().unwrap(), idle);
 }
 
 #[test]
 #[ignore = "runs as a process of the other tests"]
 fn crowd_process() {
-    let Some(wishes) = wishes() else { return };
-    let there = There {
-        address: wishes[0].parse().unwrap(),
-        trust: Trust::Pinned(vec![wishes[1].parse().unwrap()]),
-        idle_timeout: Duration::from_millis(wishes[2].parse().unwrap()),
+    let Some(arguments) = arguments() else { return };
+    let destination = Destination {
+        address: arguments[0].parse().unwrap(),
+        trust: Trust::Pinned(vec![arguments[1].parse().unwrap()]),
+        idle_timeout: Duration::from_millis(arguments[2].parse().unwrap()),
     };
-    crowd::run(&there, wishes[3].parse().unwrap(), wishes[4].parse().unwrap());
+    crowd::run(&destination, arguments[3].parse().unwrap(), arguments[4].parse().unwrap());
 }
 
 const START: Duration = Duration::from_secs(60);

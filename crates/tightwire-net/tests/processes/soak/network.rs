@@ -17,16 +17,16 @@ pub(crate) struct BadNetwork {
     thread: JoinHandle<Passed>,
 }
 
-/// What became of the packets.
+/// Counts of packets.
 #[derive(Default)]
 pub(crate) struct Passed {
-    pub(crate) ways: usize,
+    pub(crate) routes: usize,
     pub(crate) changes: u32,
     pub(crate) stats: LinkStats,
 }
 
-/// The way between one client and the server.
-struct Way {
+/// The route between one client and the server.
+struct ProxyRoute {
     server_side: UdpSocket,
     /// To the server, and back.
     links: [Link; 2],
@@ -57,7 +57,7 @@ fn bind() -> UdpSocket {
 fn run(front: &UdpSocket, server: SocketAddr, seed: u64, stopped: &Receiver<()>) -> Passed {
     let mut random = Random::new(seed);
     let (start, mut change) = (Instant::now(), Duration::ZERO);
-    let mut ways: HashMap<SocketAddr, Way> = HashMap::new();
+    let mut routes: HashMap<SocketAddr, ProxyRoute> = HashMap::new();
     let mut passed = Passed::default();
     let mut config = LinkConfig::default();
     let mut buffer = vec![0; 2048];
@@ -65,22 +65,22 @@ fn run(front: &UdpSocket, server: SocketAddr, seed: u64, stopped: &Receiver<()>)
         let now = start.elapsed();
         if now >= change {
             change = now + random.milliseconds(2000, 5000);
-            config = weather(&mut random);
+            config = random_link(&mut random);
             passed.changes += 1;
-            let links = ways.values_mut().flat_map(|way| &mut way.links);
+            let links = routes.values_mut().flat_map(|route| &mut route.links);
             links.for_each(|link| link.set_config(config));
         }
         // An error is that of a server that is not there.
         while let Some((length, from)) = receive(front, &mut buffer) {
-            let way = ways.entry(from).or_insert_with(|| {
+            let route = routes.entry(from).or_insert_with(|| {
                 let links = [0, 1].map(|_| Link::new(config, random.below(u64::MAX)));
-                passed.ways += 1;
-                Way { server_side: bind(), links, used: now }
+                passed.routes += 1;
+                ProxyRoute { server_side: bind(), links, used: now }
             });
-            way.used = now;
-            way.links[0].handle_datagram(now, &buffer[..length]);
+            route.used = now;
+            route.links[0].handle_datagram(now, &buffer[..length]);
         }
-        for (client, Way { server_side, links: [there, back], .. }) in &mut ways {
+        for (client, ProxyRoute { server_side, links: [there, back], .. }) in &mut routes {
             while let Some((length, _)) = receive(server_side, &mut buffer) {
                 back.handle_datagram(now, &buffer[..length]);
             }
@@ -91,16 +91,16 @@ fn run(front: &UdpSocket, server: SocketAddr, seed: u64, stopped: &Receiver<()>)
                 let _ = front.send_to(datagram, client);
             }
         }
-        ways.retain(|_, way| {
-            let stays = now < way.used + FORGET;
+        routes.retain(|_, route| {
+            let stays = now < route.used + FORGET;
             if !stays {
-                way.links.iter().for_each(|link| passed.add(&link.stats()));
+                route.links.iter().for_each(|link| passed.add(&link.stats()));
             }
             stays
         });
         thread::sleep(Duration::from_millis(1));
     }
-    ways.values().flat_map(|way| &way.links).for_each(|link| passed.add(&link.stats()));
+    routes.values().flat_map(|route| &route.links).for_each(|link| passed.add(&link.stats()));
     passed
 }
 
@@ -115,7 +115,7 @@ fn receive(socket: &UdpSocket, buffer: &mut [u8]) -> Option<(usize, SocketAddr)>
 }
 
 /// Each time something else is bad, or a little of everything.
-fn weather(random: &mut Random) -> LinkConfig {
+fn random_link(random: &mut Random) -> LinkConfig {
     let latency = random.milliseconds(1, 60);
     let mut config = LinkConfig { latency, ..LinkConfig::default() };
     let which = random.below(8);
@@ -153,5 +153,5 @@ impl Passed {
     }
 }
 
-/// The way of a client that has gone.
+/// Idle time after which a route is dropped.
 const FORGET: Duration = Duration::from_secs(30);

@@ -10,8 +10,8 @@ use tightwire::quic::{Certificate, Quic, Udp};
 use tightwire::transport::{Reason, Transport};
 use tightwire::{Server, SessionEvent};
 
-use super::talk::{Talk, config, limits, messages};
-use crate::process::{orders, resident, say};
+use super::traffic::{Traffic, config, limits, messages};
+use crate::process::{orders, print_line, resident};
 
 /// With the certificate in this folder, which it makes if there is none.
 pub(crate) fn run(folder: &Path, address: SocketAddr, idle_timeout: Duration) {
@@ -21,11 +21,11 @@ pub(crate) fn run(folder: &Path, address: SocketAddr, idle_timeout: Duration) {
     let transport = Quic::listen(socket, &certificate, limits(idle_timeout)).unwrap();
     let mut server =
         Server::builder(config()).register(messages).open_to_anyone().build(transport).unwrap();
-    say(&format!("{} {}", server.transport().address(), certificate.fingerprint()));
-    let (mut talk, start) = (Talk::default(), Instant::now());
+    print_line(&format!("{} {}", server.transport().address(), certificate.fingerprint()));
+    let (mut traffic, start) = (Traffic::default(), Instant::now());
     let (mut connected, mut left, mut timed_out, mut others) = (0, 0, 0, 0);
     loop {
-        server.receive(start.elapsed(), &mut talk);
+        server.receive(start.elapsed(), &mut traffic);
         server.transmit(start.elapsed());
         while let Some(event) = server.poll_event() {
             match event {
@@ -36,18 +36,18 @@ pub(crate) fn run(folder: &Path, address: SocketAddr, idle_timeout: Duration) {
                         Reason::TimedOut => timed_out += 1,
                         _ => others += 1,
                     }
-                    talk.received.remove(&peer.unwrap());
+                    traffic.received.remove(&peer.unwrap());
                 }
                 _ => {}
             }
         }
         if orders.try_recv().is_ok() {
             let peers = server.peers().count();
-            // Whoever is still known to QUIC has a time at which something is due.
+            // A connection that QUIC still has has a time at which something is due.
             let is_idle = server.transport().next_time().is_none();
             let faults = server.messenger().faults().total();
-            let Talk { messages, wrong, received } = &talk;
-            say(&format!(
+            let Traffic { messages, wrong, received } = &traffic;
+            print_line(&format!(
                 "peers={peers} links={} received={} connected={connected} left={left} \
                  timed_out={timed_out} other_ends={others} messages={messages} wrong={wrong} \
                  faults={faults} rss_kib={}",

@@ -25,8 +25,8 @@ fn nothing_starves_with_the_greatest_weight() {
     }
 }
 
-/// The bytes of some packets for 300 objects that change. From tick 200 on there is an object that no
-/// packet has room for, for so many ticks.
+/// The bytes of some packets for 300 objects that change. From tick 200 on there is an object that
+/// no packet has room for, for so many ticks.
 fn bytes_with_one_that_never_fits(level: Level, for_ticks: u32, measured: Range<u32>) -> usize {
     let mut game = Game::new(config(level));
     let mut bytes = 0;
@@ -51,8 +51,8 @@ fn bytes_with_one_that_never_fits(level: Level, for_ticks: u32, measured: Range<
     bytes
 }
 
-/// One object that no packet has room for must not take the room of others for good: once it is gone
-/// again, packets are as full as if it had never been there.
+/// One object that no packet has room for must not take the room of others for good: once it is
+/// gone again, packets are as full as if it had never been there.
 #[test]
 fn an_object_that_never_fits_does_not_throttle_the_others() {
     for level in LEVELS {
@@ -76,8 +76,8 @@ fn an_object_that_never_fits_leaves_the_room_to_others_while_it_is_there() {
 }
 
 /// A large packet, then a small budget: there is always a packet that fits. To list every object of
-/// the base that is not mentioned again would take more than there is, and without a packet there
-/// would be no other base.
+/// the baseline that is not updated would exceed the budget, and without a packet there would be no
+/// other baseline.
 #[test]
 fn a_small_budget_after_a_large_packet_has_its_packets() {
     for level in LEVELS {

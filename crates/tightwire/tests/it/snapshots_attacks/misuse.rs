@@ -1,4 +1,4 @@
-//! What the application may do wrong, or otherwise than one would expect.
+//! Misuse by the application, and uses that one would not expect.
 
 use std::collections::VecDeque;
 
@@ -6,8 +6,8 @@ use tightwire::snapshot::{self, Leaving, Level, SetError};
 
 use super::game::{Game, LEVELS, Thing, config, protocol, thing};
 
-/// `set` after the snapshot of the same tick (or after a `begin_tick` that repeats the tick) is refused,
-/// since a receiver has the tick without it; after the next `begin_tick` it arrives.
+/// `set` after the snapshot of the same tick (or after a `begin_tick` that repeats the tick) is
+/// refused, since a receiver has the tick without it; after the next `begin_tick` it arrives.
 #[test]
 fn setting_objects_in_a_frozen_tick_is_refused() {
     for level in LEVELS {
@@ -115,7 +115,7 @@ fn objects_are_sent_when_they_become_relevant_again() {
     assert_eq!(game.receiver.objects().count(), 10);
 }
 
-/// Leaving what is of interest within a round trip of its spawn: it stays as it was last.
+/// An object that becomes irrelevant within a round trip of its spawn stays as it was last.
 #[test]
 fn objects_that_lose_relevancy_before_the_ack_freeze() {
     for budget in [1000, 64] {

@@ -1,4 +1,4 @@
-//! Misuse, bad luck and large worlds: what snapshots must survive.
+//! Misuse, outages and large worlds, which snapshots must survive.
 
 mod budgets;
 mod classes;

@@ -32,15 +32,15 @@ fn after_an_outage(outage: u32) -> (usize, usize) {
     (refused, longest)
 }
 
-/// A receiver that is not heard of for 96 packets gets everything anew: also after 2,500 packets (42
+/// A receiver that acks none of 96 packets is resynced: also after 2,500 packets (42
 /// seconds at 60 Hz), when the 12 bits of their numbers could be taken for earlier ones.
 #[test]
 fn sending_recovers_after_an_outage_of_2500_packets() {
     assert_eq!(after_an_outage(2500).0, 0, "refused of 600");
 }
 
-/// After 5,000 lost packets the 12 bits have gone round: with wrong numbers no acknowledgement would
-/// count any more, and every snapshot would be in full for ever.
+/// After 5,000 lost packets the 12 bits have gone round: with wrong numbers no acknowledgement
+/// would count any more, and every snapshot would be in full for ever.
 #[test]
 fn sending_recovers_after_an_outage_of_5000_packets() {
     let (refused, longest) = after_an_outage(5000);
@@ -100,7 +100,7 @@ fn despawned(game: &Game) -> usize {
     changes.filter(|change| change.kind == ChangeKind::Despawned).count()
 }
 
-/// Of what it learned, a receiver keeps what packets from the newest base on can be relative to.
+/// A receiver keeps the models from the newest baseline on.
 #[test]
 fn a_baseline_that_goes_back_is_refused_without_effect() {
     for level in LEVELS {

@@ -1,4 +1,4 @@
-//! Playback of what comes unevenly, late, or never.
+//! Playback of snapshots that arrive unevenly, late, or never.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use tightwire::snapshot::{Level, Playback, PlaybackConfig};
 use super::game::{Big, Game, Thing, config, protocol, thing};
 use super::values::Random;
 
-/// With a budget objects take turns: one that moves evenly and is mentioned every few snapshots is
-/// shown moving evenly, if the delay is long enough for the next mention to be there.
+/// With a budget objects take turns: one that moves evenly and is updated every few snapshots is
+/// shown moving evenly, if the delay is long enough for the next update to arrive.
 #[test]
 fn playback_is_even_when_objects_take_turns() {
     let config = config(Level::Packed);

@@ -6,7 +6,7 @@ use std::panic::catch_unwind;
 use tightwire::snapshot::{self, Leaving, ReceiverId};
 
 use super::game::{LEVELS, config};
-use super::values::{Any, Mover, Nothing, Random, Shape, any, quantised, read, truth};
+use super::values::{Any, Mover, Nothing, Random, Shape, any, expected_bytes, quantised, read};
 use crate::common::moving::Body;
 use crate::common::volume::volume;
 
@@ -35,7 +35,7 @@ struct Soak {
     worlds: BTreeMap<u32, Vec<(u32, Vec<u8>)>>,
     initial: Vec<(u32, Mover)>,
     peers: Vec<Peer>,
-    /// How many ids there are, and how much changes.
+    /// Number of ids, and rate of change.
     ids: u64,
     change: u64,
 }
@@ -93,7 +93,7 @@ impl Soak {
             if !self.is_calm {
                 self.change_world();
             }
-            let world = self.world.iter().map(|(&id, any)| (id, truth(&quantised(any))));
+            let world = self.world.iter().map(|(&id, any)| (id, expected_bytes(&quantised(any))));
             self.worlds.insert(self.tick, world.collect());
             self.add_and_remove_peers();
             let mut peers = core::mem::take(&mut self.peers);
@@ -108,7 +108,7 @@ impl Soak {
     fn change_world(&mut self) {
         let Self { random, sender, world, .. } = self;
         for _ in 0..random.below(self.change) {
-            // At both ends of what ids can be.
+            // At both ends of the range of ids.
             let id = match random.below(self.ids) as u32 {
                 0 => u32::MAX,
                 1 => 0,
@@ -199,7 +199,7 @@ impl Soak {
         packet
     }
 
-    /// What arrives next: when all is calm, what was sent first.
+    /// Takes the next arrival; in order while calm.
     fn take_any<T>(&mut self, under_way: &mut Vec<T>) -> T {
         let place = if self.is_calm { 0 } else { self.random.below(under_way.len() as u64) };
         under_way.remove(place as usize)

@@ -103,7 +103,7 @@ pub(crate) fn quantised(any: &Any) -> Any {
     }
 }
 
-pub(crate) fn truth(any: &Any) -> Vec<u8> {
+pub(crate) fn expected_bytes(any: &Any) -> Vec<u8> {
     match any.clone() {
         Any::Nothing => vec![0],
         Any::Mover(mut mover) => [vec![1], packed_bytes(&mut mover)].concat(),
@@ -119,7 +119,7 @@ pub(crate) fn read(receiver: &mut snapshot::Receiver) -> Vec<(u32, Vec<u8>)> {
             1 => receiver.get::<Mover>(id).map(Any::Mover),
             _ => receiver.get::<Shape>(id).map(Any::Shape),
         };
-        (id.0, truth(&any.unwrap()))
+        (id.0, expected_bytes(&any.unwrap()))
     };
     objects.into_iter().map(read).collect()
 }

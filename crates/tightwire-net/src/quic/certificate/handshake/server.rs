@@ -28,7 +28,7 @@ impl Certificate {
         let chain = certificates(chain, CHAIN)?;
         let key = PrivateKeyDer::from_pem_slice(key.as_bytes()).map_err(|error| match error {
             PemError::NoItemsFound => CertificateError::NoKey,
-            // It might repeat a line of the key.
+            // The text of the error might quote a line of the key.
             _ => CertificateError::Damaged("the private key"),
         })?;
         Self::new(chain, key)
@@ -51,19 +51,19 @@ impl Certificate {
     ) -> Result<Self, CertificateError> {
         let own = chain.first().ok_or(CertificateError::NoCertificate(CHAIN))?;
         let fingerprint = Fingerprint::of(own);
-        // Now, and not when the first client comes.
+        // Checked now, and not in the first handshake.
         let provider = provider();
         let signing = provider.key_provider.load_private_key(key.clone_key());
         let signing = signing.map_err(|why| unreadable_key(&why))?;
         match CertifiedKey::new(chain.clone(), signing).keys_match() {
-            // A library that cannot tell lets the first handshake do it.
+            // If the library cannot compare them, the first handshake fails instead.
             Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => {
                 Ok(Self { chain, key, fingerprint })
             }
             Err(Error::InconsistentKeys(_)) => Err(CertificateError::OtherKey),
             Err(why) => {
-                let what = "the server's certificate";
-                Err(CertificateError::Unreadable { what, why: why.to_string() })
+                let part = "the server's certificate";
+                Err(CertificateError::Unreadable { part, reason: why.to_string() })
             }
         }
     }
@@ -112,5 +112,5 @@ pub(super) fn certificates(
 }
 
 fn unreadable_key(why: &dyn fmt::Display) -> CertificateError {
-    CertificateError::Unreadable { what: "the private key", why: why.to_string() }
+    CertificateError::Unreadable { part: "the private key", reason: why.to_string() }
 }

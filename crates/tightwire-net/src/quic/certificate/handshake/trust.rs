@@ -77,8 +77,8 @@ fn verifier(trust: &Trust) -> Result<Arc<dyn ServerCertVerifier>, CertificateErr
             let mut roots = RootCertStore::empty();
             for certificate in certificates(pem, what)? {
                 roots.add(certificate).map_err(|why| {
-                    let what = "the certificate of an authority";
-                    CertificateError::Unreadable { what, why: why.to_string() }
+                    let part = "the certificate of an authority";
+                    CertificateError::Unreadable { part, reason: why.to_string() }
                 })?;
             }
             let builder = WebPkiServerVerifier::builder_with_provider(roots.into(), provider());
@@ -133,7 +133,7 @@ impl ServerCertVerifier for Pins {
 impl fmt::Display for PinError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { found, pinned } = self;
-        // Short, so that both fit what a `Reason` has room for.
+        // Short, so that both fit into a `Reason`.
         write!(f, "the server has the fingerprint {found}, this client trusts ")?;
         for (index, fingerprint) in pinned.iter().enumerate() {
             let separator = if index == 0 { "" } else { " or " };

@@ -16,7 +16,7 @@ use super::{Views, page, view};
 use tightwire::inspect::Xray;
 
 /// All views of a capture.
-pub(crate) struct EveryView {
+pub(crate) struct AllViews {
     pub(crate) text: String,
     pub(crate) json: String,
     pub(crate) page: String,
@@ -26,7 +26,7 @@ pub(crate) struct EveryView {
     pub(crate) xrays: Vec<Xray>,
 }
 
-impl EveryView {
+impl AllViews {
     /// Makes the views of a capture with its own identity, or with `meaning` if given; with
     /// `field`, of this field alone.
     pub(crate) fn of(
@@ -65,7 +65,7 @@ impl EveryView {
     }
 
     /// Makes the views with a known identity, without a field and with three x-rays.
-    pub(crate) fn of_known(file: &[u8], identity: Option<Identity>) -> Result<Self, String> {
+    pub(crate) fn with_identity(file: &[u8], identity: Option<Identity>) -> Result<Self, String> {
         Self::of(file, identity.map(CaptureIdentity::of_identity), None, 3)
     }
 

@@ -1,4 +1,4 @@
-//! What the server and the crowd say to each other.
+//! Test traffic between the server and the crowd.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -19,24 +19,24 @@ pub(crate) struct Answer {
     pub(crate) number: u32,
 }
 
-/// What one side knows.
-pub(crate) struct Talk {
+/// Traffic state of one side.
+pub(crate) struct Traffic {
     start: Instant,
     next: u32,
-    /// What was asked when, how, and not answered.
+    /// Unanswered requests, with time and delivery.
     open: BTreeMap<u32, (Duration, Delivery)>,
-    /// How long the answers took, in microseconds.
+    /// Latencies, in microseconds.
     pub(crate) latencies: Vec<u32>,
-    /// How many reliable questions there were, and how many others; and their answers.
+    /// Numbers of requests and responses: reliable, and other.
     pub(crate) asked: [u64; 2],
     pub(crate) answered: [u64; 2],
-    /// Answers to what was not asked, or answered before.
-    pub(crate) strange: u64,
-    /// What this side has dropped, since it connected.
+    /// Number of unrequested or repeated responses.
+    pub(crate) unexpected: u64,
+    /// Number of dropped batches of this side, since it connected.
     pub(crate) dropped: u64,
 }
 
-impl Talk {
+impl Traffic {
     pub(crate) fn new(start: Instant) -> Self {
         Self {
             start,
@@ -45,7 +45,7 @@ impl Talk {
             latencies: Vec::new(),
             asked: [0; 2],
             answered: [0; 2],
-            strange: 0,
+            unexpected: 0,
             dropped: 0,
         }
     }
@@ -59,7 +59,7 @@ impl Talk {
         (Ask { number: self.next }, delivery)
     }
 
-    /// How many questions wait for an answer that must come.
+    /// Returns the number of reliable requests without a response.
     pub(crate) fn waiting(&self) -> usize {
         self.open.values().filter(|(_, delivery)| *delivery == DELIVERIES[0]).count()
     }
@@ -77,23 +77,23 @@ impl Talk {
 
 const DELIVERIES: [Delivery; 2] = [Delivery::ReliableOrdered, Delivery::Unreliable];
 
-fn on_ask(ask: &Ask, context: &mut Context<'_, Talk>) -> Result<(), SendError> {
+fn on_ask(ask: &Ask, context: &mut Context<'_, Traffic>) -> Result<(), SendError> {
     let (sender, route) = (context.sender(), context.route());
     context.send(sender, &Answer { number: ask.number }, route)
 }
 
-fn on_answer(answer: &Answer, context: &mut Context<'_, Talk>) {
-    let talk = &mut *context.state;
-    match talk.open.remove(&answer.number) {
+fn on_answer(answer: &Answer, context: &mut Context<'_, Traffic>) {
+    let traffic = &mut *context.state;
+    match traffic.open.remove(&answer.number) {
         Some((asked, _)) => {
-            talk.latencies.push((talk.start.elapsed() - asked).as_micros() as u32);
-            talk.answered[answer.number as usize % 2] += 1;
+            traffic.latencies.push((traffic.start.elapsed() - asked).as_micros() as u32);
+            traffic.answered[answer.number as usize % 2] += 1;
         }
-        None => talk.strange += 1,
+        None => traffic.unexpected += 1,
     }
 }
 
-pub(crate) fn messages(builder: MessengerBuilder<Talk>) -> MessengerBuilder<Talk> {
+pub(crate) fn messages(builder: MessengerBuilder<Traffic>) -> MessengerBuilder<Traffic> {
     builder.handle(on_ask).handle(on_answer)
 }
 

@@ -9,7 +9,7 @@ use syn::{BinOp, Expr};
 use crate::syntax::unwrapped;
 
 /// Properties of a field that matter to conditions.
-pub(crate) struct Known {
+pub(crate) struct ConditionField {
     pub(crate) name: String,
     pub(crate) is_skipped: bool,
     /// Whether the numbers of the field are quantised.
@@ -20,47 +20,48 @@ pub(crate) struct Known {
 /// Refuses a condition that a reader could evaluate differently from the writer, since both would
 /// then disagree on all later bits. A condition may only use fields that are sent before the field
 /// at `place` and are not quantised.
-pub(crate) fn check(when: &Expr, fields: &[Known], place: usize) -> syn::Result<()> {
+pub(crate) fn check(when: &Expr, fields: &[ConditionField], place: usize) -> syn::Result<()> {
     let parts = conjuncts(when);
     for (index, part) in parts.iter().enumerate() {
-        for look in looks(part.to_token_stream()) {
-            let Some(name) = &look.field else {
-                return Err(look.error(
+        for usage in field_uses(part.to_token_stream()) {
+            let Some(name) = &usage.field else {
+                return Err(usage.error(
                     "a reader knows only the fields before this one: write the condition over \
                      them, as `self.health > 0`",
                 ));
             };
-            let Some(known) = fields.iter().position(|field| field.name == *name) else {
+            let Some(used) = fields.iter().position(|field| field.name == *name) else {
                 let message = format!(
                     "a reader knows only the fields before this one, and `{name}` is not one of them"
                 );
-                return Err(look.error(&message));
+                return Err(usage.error(&message));
             };
-            let field = &fields[known];
-            if known == place {
-                let message = format!("`{name}` cannot decide on itself: look at a field before");
-                return Err(look.error(&message));
+            let field = &fields[used];
+            if used == place {
+                let message =
+                    format!("the condition of `{name}` uses `{name}`: use an earlier field");
+                return Err(usage.error(&message));
             }
-            if known > place {
+            if used > place {
                 let message = format!(
                     "`{name}` is sent after this field, and a reader does not know it yet: \
                      move it before this one"
                 );
-                return Err(look.error(&message));
+                return Err(usage.error(&message));
             }
             if field.is_skipped {
                 let message = format!(
-                    "`{name}` is skipped, and a reader does not know it: send it, or look at \
-                     another field"
+                    "`{name}` is skipped, so the reader does not have it: send it, or use another \
+                     field"
                 );
-                return Err(look.error(&message));
+                return Err(usage.error(&message));
             }
-            if field.is_rounded && !look.is_count {
+            if field.is_rounded && !usage.is_count {
                 let message = format!(
-                    "`{name}` is rounded on its way, and a reader could decide otherwise: look at \
-                     a field that is sent exactly, as a `bool`"
+                    "`{name}` is quantised, so the reader may evaluate the condition differently: use \
+                     an exact field, such as a `bool`"
                 );
-                return Err(look.error(&message));
+                return Err(usage.error(&message));
             }
             // Behind its own condition and `&&`, the field was always sent.
             let is_asked = |part: &&Expr| parts[..index].contains(part);
@@ -69,7 +70,7 @@ pub(crate) fn check(when: &Expr, fields: &[Known], place: usize) -> syn::Result<
                     "`{name}` is not always sent, and a reader then has its default: begin with \
                      its own condition and `&&`"
                 );
-                return Err(look.error(&message));
+                return Err(usage.error(&message));
             }
         }
     }
@@ -78,7 +79,7 @@ pub(crate) fn check(when: &Expr, fields: &[Known], place: usize) -> syn::Result<
 
 /// Returns the span where an expression first uses `self`, if it does.
 pub(crate) fn first(expression: &Expr) -> Option<Span> {
-    looks(expression.to_token_stream()).first().map(|look| look.place)
+    field_uses(expression.to_token_stream()).first().map(|usage| usage.place)
 }
 
 /// Returns the operands of `&&` in an expression.
@@ -92,7 +93,7 @@ fn conjuncts(when: &Expr) -> Vec<&Expr> {
 }
 
 /// A use of `self` in an expression.
-struct Look {
+struct FieldUse {
     place: Span,
     /// Name of the field; `None` if the whole value is used.
     field: Option<String>,
@@ -100,19 +101,19 @@ struct Look {
     is_count: bool,
 }
 
-impl Look {
+impl FieldUse {
     fn error(&self, message: &str) -> syn::Error {
         syn::Error::new(self.place, message)
     }
 }
 
 /// Finds the uses of `self`. Works on tokens, since a condition may contain macro calls.
-fn looks(tokens: TokenStream) -> Vec<Look> {
+fn field_uses(tokens: TokenStream) -> Vec<FieldUse> {
     let mut found = Vec::new();
     let mut tokens = tokens.into_iter().peekable();
     while let Some(token) = tokens.next() {
         match token {
-            TokenTree::Group(group) => found.extend(looks(group.stream())),
+            TokenTree::Group(group) => found.extend(field_uses(group.stream())),
             TokenTree::Ident(ident) if ident == "self" => {
                 let dot = tokens.next_if(is_dot).is_some();
                 let field = tokens.next_if(|token| dot && field_name(token).is_some());
@@ -122,7 +123,11 @@ fn looks(tokens: TokenStream) -> Vec<Look> {
                 let field = field.filter(|_| !after.peek().is_some_and(is_call));
                 let is_count = after.next().is_some_and(|token| is_dot(&token))
                     && after.next().is_some_and(|token| is_count(&token));
-                found.push(Look { place, field: field.as_ref().and_then(field_name), is_count });
+                found.push(FieldUse {
+                    place,
+                    field: field.as_ref().and_then(field_name),
+                    is_count,
+                });
             }
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! What clients and servers say to each other: numbers, each once, and those of one delivery in order.
+//! Numbered test traffic: each number once, and in order within an ordered delivery.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,16 +21,16 @@ pub(crate) struct Echo {
     number: u32,
 }
 
-/// What came over one connection.
+/// Numbers received on a connection.
 #[derive(Default)]
 pub(crate) struct ReceivedNumbers {
     in_order: u32,
     others: HashSet<u32>,
 }
 
-/// What one side knows.
+/// Traffic state of one side.
 #[derive(Default)]
-pub(crate) struct Talk {
+pub(crate) struct Traffic {
     pub(crate) received: HashMap<PeerId, ReceivedNumbers>,
     pub(crate) messages: u64,
     /// Numbers that came twice, or when another should have.
@@ -43,8 +43,8 @@ impl ReceivedNumbers {
     }
 }
 
-impl Talk {
-    fn hear(&mut self, from: PeerId, number: u32, delivery: Delivery) {
+impl Traffic {
+    fn record(&mut self, from: PeerId, number: u32, delivery: Delivery) {
         let received = self.received.entry(from).or_default();
         self.messages += 1;
         let is_right = if delivery == Delivery::ReliableOrdered {
@@ -59,18 +59,18 @@ impl Talk {
 
 pub(crate) const DELIVERIES: [Delivery; 2] = [Delivery::ReliableOrdered, Delivery::Reliable];
 
-fn on_call(call: &Call, context: &mut Context<'_, Talk>) -> Result<(), SendError> {
+fn on_call(call: &Call, context: &mut Context<'_, Traffic>) -> Result<(), SendError> {
     let (from, route) = (context.sender(), context.route());
-    context.state.hear(from, call.number, route.delivery);
+    context.state.record(from, call.number, route.delivery);
     context.send(from, &Echo { number: call.number }, route)
 }
 
-fn on_echo(echo: &Echo, context: &mut Context<'_, Talk>) {
+fn on_echo(echo: &Echo, context: &mut Context<'_, Traffic>) {
     let (from, route) = (context.sender(), context.route());
-    context.state.hear(from, echo.number, route.delivery);
+    context.state.record(from, echo.number, route.delivery);
 }
 
-pub(crate) fn messages(builder: MessengerBuilder<Talk>) -> MessengerBuilder<Talk> {
+pub(crate) fn messages(builder: MessengerBuilder<Traffic>) -> MessengerBuilder<Traffic> {
     builder.handle(on_call).handle(on_echo)
 }
 

@@ -17,7 +17,7 @@ pub(super) struct Budget {
     steps: u64,
 }
 
-const TOO_MUCH: &str = "the schema asks for more than this text is worth";
+const BUDGET_EXCEEDED: &str = "the schema asks for more than this text is worth";
 
 impl Budget {
     /// Returns a budget above that of the same world in bits, where a character stands for up to 32
@@ -32,12 +32,12 @@ impl Budget {
 
     /// Takes one value from the budget.
     pub(super) fn value(&mut self) -> Result<(), String> {
-        self.values = self.values.checked_sub(1).ok_or(TOO_MUCH)?;
+        self.values = self.values.checked_sub(1).ok_or(BUDGET_EXCEEDED)?;
         self.spend(1)
     }
 
     pub(super) fn spend(&mut self, steps: usize) -> Result<(), String> {
-        self.steps = self.steps.checked_sub(steps as u64).ok_or(TOO_MUCH)?;
+        self.steps = self.steps.checked_sub(steps as u64).ok_or(BUDGET_EXCEEDED)?;
         Ok(())
     }
 
@@ -70,7 +70,7 @@ impl Budget {
             self.spend(1)?;
             if let Some(field) = fields.get(place)
                 && *field.name == *name
-                && !is_silent(field)
+                && !is_absent_from_text(field)
             {
                 return Ok(place);
             }
@@ -88,7 +88,7 @@ impl Budget {
         for (index, field) in fields.iter().enumerate() {
             let value = match (self.is_sent(fields, index, &values)?, came.remove(&index)) {
                 (true, Some(value)) => value,
-                (true, None) if is_silent(field) => Dynamic::default(),
+                (true, None) if is_absent_from_text(field) => Dynamic::default(),
                 (true, None) => return Err(format!("the field `{}` is missing", field.name)),
                 (false, None) => continue,
                 (false, Some(_)) => {
@@ -110,7 +110,7 @@ impl Budget {
         let mut values = Vec::new();
         for (index, field) in fields.iter().enumerate() {
             if self.is_sent(fields, index, &values).map_err(&refuse)? {
-                let value = match is_silent(field) {
+                let value = match is_absent_from_text(field) {
                     true => Dynamic::default(),
                     false => next(self, field)?,
                 };
@@ -122,18 +122,18 @@ impl Budget {
 }
 
 /// Whether the field does not occur in text: padding and checks only exist in bits.
-pub(super) fn is_silent(field: &Field) -> bool {
+pub(super) fn is_absent_from_text(field: &Field) -> bool {
     matches!(field.shape, Shape::Op(Op::Align | Op::Check { .. }))
 }
 
 /// Iterates over the fields that occur in text, with their values.
-pub(super) fn told<'a>(
+pub(super) fn text_fields<'a>(
     fields: &'a [Field],
     values: &'a [(Name, Dynamic)],
 ) -> impl Iterator<Item = (&'a Field, &'a Dynamic)> {
     let is_value = |(_, value): &&(Name, Dynamic)| !matches!(value, Dynamic::Value(Value::Unit));
     let mut values = values.iter().filter(is_value).peekable();
-    fields.iter().filter(|field| !is_silent(field)).filter_map(move |field| {
+    fields.iter().filter(|field| !is_absent_from_text(field)).filter_map(move |field| {
         values.next_if(|(name, _)| *name == field.name).map(|(_, value)| (field, value))
     })
 }
