@@ -228,7 +228,7 @@ pub struct Path {
     /// many others overtook may count as lost.
     pub loss: f64,
     /// The bytes of reliable batches that wait: those that were not sent yet, and, if the transport
-    /// knows, those that have not arrived. Of a large batch that others pass on its way, as over
+    /// knows, those that have not arrived. Of large batches that others pass on their way, as over
     /// [`Quic`](crate::quic::Quic), a small part of what is left. More than 0 while
     /// [`send`](Transport::send) refuses batches as [`NotSentError::Full`], other than before while
     /// a large batch goes on, and 0 soon after all of them were handed out: [the

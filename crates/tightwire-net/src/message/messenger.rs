@@ -261,6 +261,32 @@ impl<C: 'static> Messenger<C> {
         }
     }
 
+    /// Sets whether a peer is blocked for the delivery that fragments alone: large batches wait for
+    /// it, and the others pass them.
+    ///
+    /// ```
+    /// # use tightwire::{Context, Delivery, Message, Wire};
+    /// # use tightwire::message::{Messenger, MessengerConfig};
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::<()>::builder(MessengerConfig::default())
+    /// #     .send_only::<Jump>()
+    /// #     .build()?;
+    /// use tightwire::message::SendError;
+    ///
+    /// let peer = messenger.add_peer(1200);
+    /// messenger.set_fragmented_blocked(peer, true);
+    /// let sent = messenger.send(peer, &Jump, Delivery::ReliableOrderedFragmented);
+    /// assert_eq!(sent, Err(SendError::Blocked(peer)));
+    /// assert_eq!(messenger.send(peer, &Jump, Delivery::Reliable), Ok(()));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn set_fragmented_blocked(&mut self, peer: PeerId, is_blocked: bool) {
+        if let Some(peer) = self.peers.get_mut(peer) {
+            peer.set_fragmented_blocked(is_blocked);
+        }
+    }
+
     /// Iterates over the peers, in no order.
     ///
     /// ```

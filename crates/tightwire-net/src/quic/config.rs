@@ -4,7 +4,7 @@ use core::time::Duration;
 
 /// The limits of a [`Quic`](crate::quic::Quic) endpoint. Both sides can have their own.
 ///
-/// The memory that a connection can take on this side is at most twice
+/// The memory that a connection can take on this side is at most 5/2 of
 /// [`max_fragmented`](Self::max_fragmented) and [`send_window`](Self::send_window) for what is sent,
 /// and for what is received [`receive_window`](Self::receive_window), one batch of `max_fragmented`
 /// and [`receive_datagrams`](Self::receive_datagrams). A hostile peer can make it more by sending
@@ -51,8 +51,9 @@ pub struct QuicConfig {
     /// Time without a packet after which one is sent, so that the other side does not time out.
     /// Default: 2 s.
     pub keep_alive: Duration,
-    /// Largest batch of a delivery that fragments, in bytes, in both directions. Reliable batches of
-    /// twice as many bytes wait to be sent; more are refused.
+    /// Largest batch of a delivery that fragments, in bytes, in both directions. Such batches of twice
+    /// as many bytes wait to be sent, and other reliable ones of half as many beside them; more are
+    /// refused.
     /// Default: 1,048,576.
     pub max_fragmented: usize,
     /// Largest number of bytes of reliable batches in flight.
@@ -81,9 +82,15 @@ pub struct QuicConfig {
 }
 
 impl QuicConfig {
-    /// Largest backlog of a connection, in bytes of reliable batches: room for two of the largest.
-    pub(super) const fn max_backlog(&self) -> usize {
+    /// Largest backlog of batches that fragment, in bytes: room for two of the largest.
+    pub(super) const fn max_fragmented_backlog(&self) -> usize {
         self.max_fragmented.saturating_mul(2)
+    }
+
+    /// Largest backlog of a connection, in bytes of reliable batches: however many of them fragment,
+    /// there is room for others.
+    pub(super) const fn max_backlog(&self) -> usize {
+        self.max_fragmented_backlog().saturating_add(self.max_fragmented / 2)
     }
 }
 

@@ -138,8 +138,9 @@ fn transport(config: &QuicConfig, window: WindowState) -> Result<TransportConfig
         .stream_receive_window(VarInt::from_u32(config.receive_window))
         .receive_window(VarInt::from_u32(config.receive_window))
         .send_window(config.send_window.into())
-        // Streams of one small batch each: cutting them up would only make packets of pieces.
-        .send_fairness(false)
+        // Without it, QUIC goes on with the stream that it has begun whatever the priority of others:
+        // a large batch would hold up small ones for as long as its stream has bytes to send.
+        .send_fairness(true)
         .datagram_receive_buffer_size(Some(config.receive_datagrams))
         .datagram_send_buffer_size(config.send_datagrams)
         .congestion_controller_factory(Arc::new(WindowFactory { state: window }));
