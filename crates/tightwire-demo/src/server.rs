@@ -96,7 +96,7 @@ impl<'s, T: Transport> DemoServer<'s, T> {
             // `if`, not `while`: each of several late ticks gets a snapshot of its own.
             if let Some(tick) = self.server.begin_tick(shared.now()) {
                 self.tick(tick.0)?;
-                lock(&shared.server).cpu_timer = cpu_timer.total();
+                lock(&shared.server).cpu_time = cpu_timer.total();
             }
             self.server.send(shared.now());
             cpu_timer.end();

@@ -133,7 +133,7 @@ impl LastSecond {
             refused: to.refused + now.server.refused,
             disagreements: to.disagreements,
             cpu_us_per_tick: mean(
-                (now.server.cpu_timer - before.server.cpu_timer).as_secs_f64() * 1e6,
+                (now.server.cpu_time - before.server.cpu_time).as_secs_f64() * 1e6,
                 ticks as u64,
             ),
             controls,

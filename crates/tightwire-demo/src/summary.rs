@@ -57,10 +57,7 @@ impl Summary {
             seconds: rounded(now.as_secs_f64(), 100.0),
             clients: clients.collect(),
             raw_bytes: whole(tallies.len()).0,
-            cpu_us_per_tick: rounded(
-                mean(server.cpu_timer.as_secs_f64() * 1e6, server.ticks),
-                10.0,
-            ),
+            cpu_us_per_tick: rounded(mean(server.cpu_time.as_secs_f64() * 1e6, server.ticks), 10.0),
             ticks: server.ticks,
             faults: faults(&server, &tallies),
         }

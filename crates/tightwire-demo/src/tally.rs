@@ -101,7 +101,7 @@ pub(super) struct ServerTally {
     pub(super) ticks: u64,
     /// Number of the newest tick.
     pub(super) tick: u32,
-    pub(super) cpu_timer: Duration,
+    pub(super) cpu_time: Duration,
     pub(super) clients: Vec<PeerCounts>,
     pub(super) refused: u64,
     pub(super) refusal: Option<String>,

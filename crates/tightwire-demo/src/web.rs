@@ -120,8 +120,8 @@ impl Server {
         let _ = stream.set_nodelay(true);
         let Ok(handle) = stream.try_clone() else { return };
         if !self.add(number, handle) {
-            let cpu_timer = http::head(http::UNAVAILABLE, &[("connection", "close")]);
-            let _ = http::write_all(&mut stream, &cpu_timer);
+            let refusal = http::head(http::UNAVAILABLE, &[("connection", "close")]);
+            let _ = http::write_all(&mut stream, &refusal);
             return;
         }
         let server = self.clone();

@@ -118,7 +118,7 @@ impl Incoming {
                 Ok(Next::Last(_) | Next::Nothing) | Err(_) => guard.handle_end(stream.into()),
             }
             match next? {
-                // WindowState may follow in the same stream.
+                // More may follow in the same stream.
                 Next::Batch(delivery, batch) => return Ok(Some((delivery, batch))),
                 Next::Last(batch) => {
                     readable.pop_front();
