@@ -1,8 +1,9 @@
-//! Limits that are too small, for what they limit or for other limits.
+//! Limits that cannot work, for themselves or beside other limits.
 
 use core::fmt;
+use core::time::Duration;
 
-/// A limit that is too small, with the least that it has to be, and the limit that needs it.
+/// A limit that cannot work, with the bound that it breaks, and the limit that sets the bound.
 ///
 /// ```
 /// use tightwire::{Message, Wire};
@@ -13,44 +14,145 @@ use core::fmt;
 /// #[derive(Wire, Message, Default)]
 /// struct Jump;
 ///
-/// let messenger = MessengerConfig { batch_messages: 1000, ..MessengerConfig::default() };
+/// let messenger = MessengerConfig { batch_messages: 300, ..MessengerConfig::default() };
 /// let config = SessionConfig { messenger, ..SessionConfig::new("arena", "1.0") };
 /// let client = Client::<(), _>::builder(config).send_only::<Jump>().build(InProcess::pair().0);
 /// assert_eq!(
 ///     client.unwrap_err().to_string(),
-///     "`peer_messages` is 512, but must be at least twice batch_messages, which is 2000"
+///     "`peer_messages` is 512, but must be at least twice batch_messages, which is 600"
 /// );
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct LimitError {
-    /// The name of the limit that is too small.
+    /// The name of the limit.
     pub limit: &'static str,
     /// Its value.
-    pub value: usize,
-    /// The name of the limit that needs it to be larger; empty if it needs to be for itself.
+    pub value: LimitValue,
+    /// The name of what sets the bound; empty if the bound is fixed.
     pub other: &'static str,
-    /// The least that it has to be.
-    pub least: usize,
+    /// The bound that the value breaks.
+    pub bound: LimitBound,
 }
 
-/// Refuses a limit that is below `least`, which the limit `other` needs.
-pub(crate) fn at_least(
+/// The value of a limit.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
+#[non_exhaustive]
+pub enum LimitValue {
+    /// A number of things, or of bytes where the limit says so.
+    Number(usize),
+    /// The length of a text or token, in bytes.
+    Bytes(usize),
+    /// A time.
+    Time(Duration),
+}
+
+/// The bound of a limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum LimitBound {
+    /// The limit must be at least this.
+    AtLeast(LimitValue),
+    /// The limit must be at most this.
+    AtMost(LimitValue),
+    /// The limit must be less than this.
+    Below(LimitValue),
+}
+
+/// Refuses a limit that is less than `least`, which `other` needs.
+pub(crate) fn at_least<V: Into<LimitValue> + PartialOrd>(
     limit: &'static str,
-    value: usize,
+    value: V,
     other: &'static str,
-    least: usize,
+    least: V,
 ) -> Result<(), LimitError> {
-    if value < least { Err(LimitError { limit, value, other, least }) } else { Ok(()) }
+    match value < least {
+        true => Err(LimitError::new(limit, value, other, LimitBound::AtLeast(least.into()))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a limit that is more than `most`, which `other` sets.
+pub(crate) fn at_most<V: Into<LimitValue> + PartialOrd>(
+    limit: &'static str,
+    value: V,
+    other: &'static str,
+    most: V,
+) -> Result<(), LimitError> {
+    match value > most {
+        true => Err(LimitError::new(limit, value, other, LimitBound::AtMost(most.into()))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a time that is not less than the limit `other`.
+#[cfg(feature = "quic")]
+pub(crate) fn below(
+    limit: &'static str,
+    value: Duration,
+    other: &'static str,
+    bound: Duration,
+) -> Result<(), LimitError> {
+    match value >= bound {
+        true => Err(LimitError::new(limit, value, other, LimitBound::Below(bound.into()))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a text or token of more than `most` bytes.
+pub(crate) fn at_most_bytes(
+    limit: &'static str,
+    length: usize,
+    most: usize,
+) -> Result<(), LimitError> {
+    at_most(limit, LimitValue::Bytes(length), "", LimitValue::Bytes(most))
+}
+
+impl LimitError {
+    fn new(
+        limit: &'static str,
+        value: impl Into<LimitValue>,
+        other: &'static str,
+        bound: LimitBound,
+    ) -> Self {
+        Self { limit, value: value.into(), other, bound }
+    }
+}
+
+impl From<usize> for LimitValue {
+    fn from(number: usize) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<Duration> for LimitValue {
+    fn from(time: Duration) -> Self {
+        Self::Time(time)
+    }
 }
 
 impl fmt::Display for LimitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { limit, value, other, least } = self;
-        write!(f, "`{limit}` is {value}, but must be at least ")?;
+        let Self { limit, value, other, bound } = self;
+        let (relation, bound) = match bound {
+            LimitBound::AtLeast(least) => ("at least", least),
+            LimitBound::AtMost(most) => ("at most", most),
+            LimitBound::Below(bound) => ("less than", bound),
+        };
+        write!(f, "`{limit}` is {value}, but must be {relation} ")?;
         match other.is_empty() {
-            true => write!(f, "{least}"),
-            false => write!(f, "{other}, which is {least}"),
+            true => write!(f, "{bound}"),
+            false => write!(f, "{other}, which is {bound}"),
+        }
+    }
+}
+
+impl fmt::Display for LimitValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Bytes(bytes) => write!(f, "{bytes} bytes"),
+            Self::Time(time) => write!(f, "{time:?}"),
         }
     }
 }
@@ -69,13 +171,49 @@ pub(crate) fn check_documented(source: &str, config: &impl fmt::Debug) {
         let (before, _) = source.split_once(&format!("    pub {field}:")).unwrap_or_default();
         let doc = before.rsplit_once("\n    pub ").map_or(before, |(_, doc)| doc);
         let (_, said) = doc.split_once("Default: ").unwrap_or_default();
-        // What is no number is told in words.
+        let value = value.trim_end_matches(',');
+        // What is neither a number nor a flag is told in words.
         let is_number = value.starts_with(|first: char| first.is_ascii_digit());
-        let is_fixed = is_number && !["unix_start", "seed"].contains(&field);
-        let plain: String = said.chars().filter(|char| !", ".contains(*char)).collect();
-        let is_told = plain.starts_with(value.trim_end_matches(',')) || !is_fixed;
+        let is_plain = is_number || ["true", "false", "None"].contains(&value);
+        let is_fixed = is_plain && !["unix_start", "seed"].contains(&field);
+        let plain: String = said.chars().filter(|char| !", `".contains(*char)).collect();
+        let is_told = plain.starts_with(if value == "0ns" { "0" } else { value }) || !is_fixed;
         assert!(!said.is_empty() && is_told, "{name}::{field} is {value}: {doc}");
         count += 1;
     }
     assert!(count > 1, "{shown}");
+}
+
+#[cfg(test)]
+mod tests {
+    use tightwire_snapshot as snapshot;
+
+    use super::*;
+    use crate::link::LinkConfig;
+    use crate::play::{ObjectConfig, TimeConfig};
+
+    #[test]
+    fn every_config_field_documents_its_default() {
+        check_documented(include_str!("link.rs"), &LinkConfig::default());
+        check_documented(include_str!("play/game.rs"), &ObjectConfig::default());
+        check_documented(include_str!("play/time/config.rs"), &TimeConfig::default());
+        let text = include_str!("../../tightwire-snapshot/src/config.rs");
+        check_documented(text, &snapshot::Config::default());
+        let text = include_str!("../../tightwire-snapshot/src/playback.rs");
+        check_documented(text, &snapshot::PlaybackConfig::default());
+        let text = include_str!("../../tightwire-snapshot/src/relevancy/scope.rs");
+        check_documented(text, &snapshot::RelevancyConfig::default());
+    }
+
+    #[test]
+    fn a_refused_limit_has_both_numbers() {
+        let said = |error: Result<(), LimitError>| error.unwrap_err().to_string();
+        assert_eq!(said(at_least("a", 1, "", 2)), "`a` is 1, but must be at least 2");
+        assert_eq!(said(at_most("a", 3, "b", 2)), "`a` is 3, but must be at most b, which is 2");
+        assert_eq!(
+            said(at_most_bytes("name", 300, 255)),
+            "`name` is 300 bytes, but must be at most 255 bytes"
+        );
+        assert_eq!((at_least("a", 2, "", 2), at_most("a", 2, "", 2)), (Ok(()), Ok(())));
+    }
 }

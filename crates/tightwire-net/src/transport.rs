@@ -1,5 +1,6 @@
 //! The trait of transports, which carry batches from one side to the other.
 
+pub use crate::cause::Cause;
 pub use crate::conformance;
 pub use crate::in_process::InProcess;
 pub use crate::reason::Reason;
@@ -99,6 +100,12 @@ pub trait Transport {
         Err(ReconnectError::Unsupported)
     }
 
+    /// Returns the limits that are known before there is a connection, so that a session that does
+    /// not fit them is refused when it is built. By default none.
+    fn limits(&self) -> TransportLimits {
+        TransportLimits::default()
+    }
+
     /// How a connection is doing; nothing if there is no such connection.
     fn path(&self, connection: Connection) -> Option<Path>;
 
@@ -164,6 +171,10 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
         (**self).reconnect(now)
     }
 
+    fn limits(&self) -> TransportLimits {
+        (**self).limits()
+    }
+
     fn path(&self, connection: Connection) -> Option<Path> {
         (**self).path(connection)
     }
@@ -211,6 +222,23 @@ pub enum Event<'a> {
         /// Reason of the refusal.
         reason: Reason,
     },
+}
+
+/// Limits of a [`Transport`] that hold for all of its connections.
+///
+/// ```
+/// use tightwire::transport::{InProcess, Transport};
+///
+/// let limits = InProcess::pair().0.limits();
+/// assert_eq!(limits.max_connections, None);
+/// assert!(limits.max_fragmented >= Some(1 << 20));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TransportLimits {
+    /// Largest number of connections; `None` if it is not known, or does not matter.
+    pub max_connections: Option<usize>,
+    /// Largest batch of a delivery that fragments, in bytes; `None` if it is not known.
+    pub max_fragmented: Option<usize>,
 }
 
 /// State of a connection: its limits, and its measurements.
@@ -296,7 +324,7 @@ pub enum ReconnectError {
         limit: usize,
     },
     /// It cannot, and why.
-    Failed(String),
+    Failed(Cause),
 }
 
 impl fmt::Display for ReconnectError {
@@ -314,7 +342,14 @@ impl fmt::Display for ReconnectError {
     }
 }
 
-impl core::error::Error for ReconnectError {}
+impl core::error::Error for ReconnectError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Failed(cause) => cause.source(),
+            _ => None,
+        }
+    }
+}
 
 impl fmt::Display for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -141,15 +141,7 @@ impl<C: 'static> MessengerBuilder<C> {
     /// is invalid.
     pub fn build(self) -> Result<Messenger<C>, RegistryError> {
         let Self { config, entries, hooks } = self;
-        if config.send_queue == 0 {
-            return Err(RegistryError::Config("`send_queue`: a peer needs at least one batch"));
-        }
-        if config.batch_messages == 0 {
-            return Err(RegistryError::Config("`batch_messages`: a batch has at least one"));
-        }
-        if config.channels == 0 || config.channels > 256 {
-            return Err(RegistryError::Config("`channels`: there are 1 to 256"));
-        }
+        config.check().map_err(RegistryError::Limit)?;
         let registry = Registry::new(entries)?;
         Ok(Messenger {
             inbox: Inbox::new(config.receive_queue, registry.drained()),

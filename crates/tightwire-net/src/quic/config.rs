@@ -38,7 +38,8 @@ pub struct QuicConfig {
     /// Default: 4,000.
     pub packets_per_second: u32,
     /// Largest number of packets that are taken from the network per input, so that a flood does
-    /// not stop the game.
+    /// not stop the game; of one connection to a server a quarter of them, and packets beyond are
+    /// dropped unread. The others are read in the next input.
     /// Default: 4,096.
     pub packets_per_input: usize,
     /// Time of silence after which a connection ends, counted from the first packet that is sent
@@ -48,7 +49,9 @@ pub struct QuicConfig {
     /// Time limit of a handshake.
     /// Default: 5 s.
     pub handshake_timeout: Duration,
-    /// Time without a packet after which one is sent, so that the other side does not time out.
+    /// Time without a packet after which one is sent, so that the other side does not time out: less
+    /// than [`idle_timeout`](Self::idle_timeout), or `Duration::MAX` for never, where connections that
+    /// say nothing may end.
     /// Default: 2 s.
     pub keep_alive: Duration,
     /// Largest batch of a delivery that fragments, in bytes, in both directions. Such batches of twice

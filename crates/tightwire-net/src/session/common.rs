@@ -31,7 +31,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         messenger: Messenger<C>,
         role: R,
     ) -> Result<Self, SessionError> {
-        config.check().map_err(SessionError::Limit)?;
+        config.check(&transport.limits(), R::IS_SERVER).map_err(SessionError::Limit)?;
         if messenger.messages().next().is_none() {
             return Err(SessionError::Config("no message is registered: there is nothing to say"));
         }

@@ -19,11 +19,11 @@ use tightwire::quic::{CertificateError, Fingerprint, QuicError};
 use tightwire::recording::RecordingError;
 use tightwire::schema::{DynamicError, ObjectId, Schema, SchemaError, WorldError};
 use tightwire::session::{LimitError, SessionError};
-use tightwire::snapshot::{self, ProtocolError, ReceiveError, SetError};
+use tightwire::snapshot::{ProtocolError, ReceiveError, SetError};
 use tightwire::stream::{ErrorKind, Op, ReadError, Shape, WriteError};
 use tightwire::token::{MintError, TokenError};
 use tightwire::transport::conformance::Fault;
-use tightwire::transport::{Connection, InProcess, NotSentError, Reason, ReconnectError};
+use tightwire::transport::{Cause, Connection, InProcess, NotSentError, Reason, ReconnectError};
 use tightwire::{Client, Delivery, Message, SessionConfig, Stage, Wire, encode_explained};
 
 #[derive(Wire, Message, Default)]
@@ -40,7 +40,7 @@ fn schema_error() -> SchemaError {
 }
 
 fn limit_error() -> LimitError {
-    let messenger = MessengerConfig { batch_messages: 1000, ..MessengerConfig::default() };
+    let messenger = MessengerConfig { batch_messages: 300, ..MessengerConfig::default() };
     let config = SessionConfig { messenger, ..SessionConfig::new("arena", "1.0") };
     let client = Client::<(), _>::builder(config).send_only::<Jump>().build(InProcess::pair().0);
     let Err(SessionError::Limit(error)) = client else { panic!("{:?}", client.err()) };
@@ -102,7 +102,7 @@ fn snapshot_texts() -> Vec<(&'static str, String)> {
     let class = || "Door".to_string();
     let tree = DynamicError::Mismatch { path: "Door.open".into(), reason: "REASON".into() };
     texts![
-        ProtocolError::Config(snapshot::Config { history: 8, ..snapshot::Config::default() }),
+        ProtocolError::Config { setting: "history", value: 8, least: 64 },
         ProtocolError::TooManyClasses,
         ProtocolError::DuplicateClass { class: class() },
         ProtocolError::Layout { class: class(), reason: "REASON".into() },
@@ -168,7 +168,7 @@ fn message_texts() -> Vec<(&'static str, String)> {
         RegistryError::SameName("Chat"),
         RegistryError::Twice("Chat"),
         RegistryError::TooMany(300),
-        RegistryError::Config("REASON"),
+        RegistryError::Limit(limit_error()),
     ]
 }
 
@@ -184,7 +184,7 @@ fn network_texts() -> Vec<(&'static str, String)> {
         ReconnectError::Unsupported,
         ReconnectError::Connected,
         ReconnectError::TokenTooLong { size: 3000, limit: 2048 },
-        ReconnectError::Failed(text("WHY")),
+        ReconnectError::Failed(Cause::text("WHY")),
         Reason::Left,
         Reason::TimedOut,
         Reason::Full,
@@ -217,14 +217,13 @@ fn network_texts() -> Vec<(&'static str, String)> {
         CertificateError::NoCertificate("the chain"),
         CertificateError::NoKey,
         CertificateError::Damaged("the key"),
-        CertificateError::Unreadable { what: "the key", why: text("WHY") },
+        CertificateError::Unreadable { what: "the key", why: Cause::text("WHY") },
         CertificateError::OtherKey,
         CertificateError::NobodyTrusted,
-        CertificateError::Failed(text("WHY")),
+        CertificateError::Failed(Cause::text("WHY")),
         QuicError::Certificate(CertificateError::NoKey),
-        QuicError::Address { server: ([127, 0, 0, 1], 7777).into(), why: text("WHY") },
-        QuicError::Socket { address: ([127, 0, 0, 1], 7777).into(), why: text("WHY") },
-        QuicError::Config("REASON"),
+        QuicError::Address { server: ([127, 0, 0, 1], 7777).into(), why: Cause::text("WHY") },
+        QuicError::Socket { address: ([127, 0, 0, 1], 7777).into(), why: Cause::text("WHY") },
         QuicError::Limit(limit_error()),
         SessionError::Messages(RegistryError::Twice("Chat")),
         SessionError::Schema(schema_error()),

@@ -68,7 +68,7 @@ impl Default for ServerConfig {
 
 impl ServerConfig {
     pub(super) fn check(&self, tick_rate: u32) -> Result<(), LimitError> {
-        at_least("snapshot_interval", self.snapshot_interval as usize, "1", 1)?;
+        at_least("snapshot_interval", self.snapshot_interval as usize, "", 1)?;
         let rewind = self.rewind_ticks(tick_rate) as usize;
         let needed = rewind.saturating_add(8);
         let history = self.snapshot.history as usize;
@@ -101,5 +101,8 @@ mod tests {
                 .into())
         );
         assert_eq!(ServerConfig::default().check(60), Ok(()));
+        let config = ServerConfig { snapshot_interval: 0, ..ServerConfig::default() };
+        let error = config.check(60).map_err(|error| error.to_string());
+        assert_eq!(error, Err("`snapshot_interval` is 0, but must be at least 1".into()));
     }
 }

@@ -1,6 +1,5 @@
 //! The server's side of a handshake: certificates, checked against their keys.
 
-use core::fmt;
 use std::sync::Arc;
 
 use quinn_proto::crypto::rustls::QuicServerConfig;
@@ -13,6 +12,7 @@ use rustls_pki_types::pem::{Error as PemError, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::{Certificate, CertificateError, Fingerprint, PROTOCOL, failed, provider};
+use crate::transport::Cause;
 
 /// Name of the chain in errors.
 const CHAIN: &str = "the server's chain";
@@ -41,7 +41,7 @@ impl Certificate {
     ///
     /// [`CertificateError`] with the reason.
     pub fn from_der(chain: Vec<Vec<u8>>, key: Vec<u8>) -> Result<Self, CertificateError> {
-        let key = PrivateKeyDer::try_from(key).map_err(|why| unreadable_key(&why))?;
+        let key = PrivateKeyDer::try_from(key).map_err(|why| unreadable_key(Cause::text(why)))?;
         Self::new(chain.into_iter().map(CertificateDer::from).collect(), key)
     }
 
@@ -54,7 +54,7 @@ impl Certificate {
         // Now, and not when the first client comes.
         let provider = provider();
         let signing = provider.key_provider.load_private_key(key.clone_key());
-        let signing = signing.map_err(|why| unreadable_key(&why))?;
+        let signing = signing.map_err(|why| unreadable_key(why.into()))?;
         match CertifiedKey::new(chain.clone(), signing).keys_match() {
             // A library that cannot tell lets the first handshake do it.
             Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => {
@@ -63,7 +63,7 @@ impl Certificate {
             Err(Error::InconsistentKeys(_)) => Err(CertificateError::OtherKey),
             Err(why) => {
                 let what = "the server's certificate";
-                Err(CertificateError::Unreadable { what, why: why.to_string() })
+                Err(CertificateError::Unreadable { what, why: why.into() })
             }
         }
     }
@@ -111,6 +111,6 @@ pub(super) fn certificates(
     }
 }
 
-fn unreadable_key(why: &dyn fmt::Display) -> CertificateError {
-    CertificateError::Unreadable { what: "the private key", why: why.to_string() }
+fn unreadable_key(why: Cause) -> CertificateError {
+    CertificateError::Unreadable { what: "the private key", why }
 }

@@ -78,7 +78,7 @@ fn verifier(trust: &Trust) -> Result<Arc<dyn ServerCertVerifier>, CertificateErr
             for certificate in certificates(pem, what)? {
                 roots.add(certificate).map_err(|why| {
                     let what = "the certificate of an authority";
-                    CertificateError::Unreadable { what, why: why.to_string() }
+                    CertificateError::Unreadable { what, why: why.into() }
                 })?;
             }
             let builder = WebPkiServerVerifier::builder_with_provider(roots.into(), provider());
