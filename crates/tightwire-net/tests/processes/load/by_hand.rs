@@ -10,7 +10,7 @@ use tightwire::message::InternalBatch;
 use tightwire::quic::{Packet, Packets, Socket};
 use tightwire::transport::{Connection, Event, NotSentError, Path, Reason, Transport};
 
-use super::talk::{Talk, config, messages};
+use super::talk::{Talk, config, messages, token};
 use crate::by_hand::{HandPeer, Level, frames};
 use crate::process::{orders, say};
 
@@ -41,13 +41,11 @@ impl<'a> Group<'a> {
 /// Sends until it is told to stop, and says how much it was.
 pub(crate) fn run(address: SocketAddr, kinds: &str) {
     let orders = orders();
-    let hello = hello();
     let start = Instant::now();
     let mut all = Vec::new();
     for group in Group::all(kinds) {
         for _ in 0..group.count {
-            let hello = group.is_let_in.then_some(&hello[..]);
-            all.push(Hostile::new(address, all.len() as u32, group.kind, hello));
+            all.push(Hostile::new(address, all.len() as u32, group.kind, group.is_let_in));
         }
     }
     // All of them are there when it begins.
@@ -67,7 +65,8 @@ struct Hostile<'a> {
     server: SocketAddr,
     number: u32,
     kind: &'a str,
-    hello: Option<&'a [u8]>,
+    /// First message of a peer that is let in, with a token of its own; `None` for the others.
+    hello: Option<Vec<u8>>,
     peer: HandPeer<Plain>,
     since: Duration,
     has_said_hello: bool,
@@ -78,13 +77,13 @@ struct Hostile<'a> {
 }
 
 impl<'a> Hostile<'a> {
-    fn new(server: SocketAddr, number: u32, kind: &'a str, hello: Option<&'a [u8]>) -> Self {
+    fn new(server: SocketAddr, number: u32, kind: &'a str, is_let_in: bool) -> Self {
         let peer = HandPeer::new(Plain::new(number, kind), server, u64::from(number) << 32);
         Self {
             server,
             number,
             kind,
-            hello,
+            hello: is_let_in.then(hello),
             peer,
             since: Duration::ZERO,
             has_said_hello: false,
@@ -113,7 +112,7 @@ impl<'a> Hostile<'a> {
         if !self.peer.is_connected() {
             return false;
         }
-        let Some(hello) = self.hello else { return true };
+        let Some(hello) = &self.hello else { return true };
         if !self.has_said_hello {
             self.has_said_hello = true;
             self.peer.send(now, Level::OneRtt, &frames::stream(0, 0, hello, false));
@@ -163,6 +162,8 @@ impl<'a> Hostile<'a> {
         self.peer = HandPeer::new(Plain::new(self.number, self.kind), self.server, seed);
         (self.since, self.fragment) = (now, 0);
         (self.has_said_hello, self.is_let_in) = (false, false);
+        // A token is for one connection.
+        self.hello = self.hello.is_some().then(hello);
     }
 
     fn payload(&mut self) -> Vec<u8> {
@@ -229,8 +230,8 @@ impl Socket for Plain {
 
 /// What a client of this game says first, as its stream has it.
 fn hello() -> Vec<u8> {
-    let mut client =
-        Client::builder(config()).register(messages).build(SentBatches::default()).unwrap();
+    let client = Client::builder(config()).register(messages).token(&token());
+    let mut client = client.build(SentBatches::default()).unwrap();
     client.receive(Duration::ZERO, &mut Talk::new(Instant::now()));
     client.transmit(Duration::ZERO);
     let (delivery, batch) = client.transport().sent.first().unwrap();

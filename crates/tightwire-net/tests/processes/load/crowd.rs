@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tightwire::quic::{Quic, QuicConfig, Trust, Udp};
 use tightwire::{Client, SessionEvent};
 
-use super::talk::{Talk, config, messages};
+use super::talk::{Talk, config, messages, token};
 use crate::process::{orders, say};
 
 /// Connects so many clients, and then lets them talk for so many milliseconds, as often as it is told.
@@ -142,7 +142,8 @@ impl Group {
         let (limits, now) = (QuicConfig::default(), self.start.elapsed());
         let transport =
             Quic::connect(socket, self.address, "localhost", &self.trust, limits, now).unwrap();
-        let client = Client::builder(config()).register(messages).build(transport).unwrap();
+        let client = Client::builder(config()).register(messages).token(&token());
+        let client = client.build(transport).unwrap();
         self.clients.push(One {
             client,
             talk: Talk::new(self.start),

@@ -10,7 +10,7 @@ use tightwire::Delivery;
 use tightwire::quic::{Packet, Packets, Quic, QuicConfig, Socket, Trust, Udp};
 use tightwire::{Client, SessionEvent};
 
-use super::talk::{Ask, Talk, config, messages};
+use super::talk::{Ask, Talk, config, messages, token};
 use crate::process::{orders, say};
 
 /// Sends until it is told to stop, and says how much it was.
@@ -140,7 +140,8 @@ impl Insider {
         let limits = QuicConfig::default();
         let transport =
             Quic::connect(tap, address, "localhost", trust, limits, Duration::ZERO).unwrap();
-        let client = Client::builder(config()).register(messages).build(transport).unwrap();
+        let client = Client::builder(config()).register(messages).token(&token());
+        let client = client.build(transport).unwrap();
         let talk = Talk::new(start);
         let mut insider =
             Self { client, talk, start, udp, copies, address, asked: 0, next_copy: 0 };
