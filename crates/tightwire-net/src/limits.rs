@@ -185,6 +185,7 @@ pub(crate) fn check_documented(source: &str, config: &impl fmt::Debug) {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use tightwire_snapshot as snapshot;
 

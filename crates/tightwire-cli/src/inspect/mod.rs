@@ -42,7 +42,7 @@ use crate::source::{Source, is_capture_at};
 use capture_identity::CaptureIdentity;
 use chosen::Chosen;
 use input::Input;
-use reading::{CurrentDatagram, Reading};
+use reading::{CurrentDatagram, PassedOver, Reading};
 use summary::Summary;
 use survey::Survey;
 use text::Paint;
@@ -288,7 +288,7 @@ impl Views {
         &'a self,
         name: &'a str,
         seen: &CurrentDatagram<'a>,
-        passed_over: (u64, u64),
+        passed_over: PassedOver,
     ) -> Summary<'a> {
         Summary {
             name,

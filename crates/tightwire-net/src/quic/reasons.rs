@@ -68,14 +68,17 @@ fn of_code(code: TransportErrorCode, text: &str) -> Reason {
     match alert {
         Some(alert) if CERTIFICATE_ALERTS.contains(&alert) => Reason::certificate(text),
         Some(alert) => Reason::failed(&format!("TLS alert {alert}: {text}")),
-        None => Reason::failed(&format!("QUIC error {code:#x}: {}{text}", name_of(code))),
+        None => {
+            let known = [name_of(code), text].into_iter().filter(|part| !part.is_empty());
+            let said: Vec<_> = known.collect();
+            Reason::failed(&format!("QUIC error {code:#x}: {}", said.join(", ")))
+        }
     }
 }
 
-/// Returns the name of an error of QUIC with a comma; nothing if the code is unknown.
-fn name_of(code: u64) -> String {
-    let name = usize::try_from(code).ok().and_then(|code| CODES.get(code));
-    name.map(|name| format!("{name}, ")).unwrap_or_default()
+/// Returns the name of an error of QUIC; nothing if the code is unknown.
+fn name_of(code: u64) -> &'static str {
+    usize::try_from(code).ok().and_then(|code| CODES.get(code)).copied().unwrap_or_default()
 }
 
 /// Errors of QUIC by their code (RFC 9000, 20.1).
@@ -125,7 +128,6 @@ mod tests {
 
     #[test]
     fn errors_of_quic_have_their_names() {
-        let said = |code: u64| name_of(code).trim_end_matches(", ").to_string();
         let known = [
             TransportErrorCode::FLOW_CONTROL_ERROR,
             TransportErrorCode::STREAM_STATE_ERROR,
@@ -134,9 +136,10 @@ mod tests {
         ];
         // The library knows the same names.
         for code in known {
-            assert_eq!(said(code.into()), format!("{code:?}"));
+            assert_eq!(name_of(code.into()), format!("{code:?}"));
         }
-        assert_eq!(said(0x11), "");
-        assert_eq!(said(u64::MAX), "");
+        assert_eq!((name_of(0x11), name_of(u64::MAX)), ("", ""));
+        let silent = of_code(TransportErrorCode::PROTOCOL_VIOLATION, "");
+        assert_eq!(silent, Reason::failed("QUIC error 0xa: PROTOCOL_VIOLATION"));
     }
 }
