@@ -105,7 +105,7 @@ fmt() {
 # comments with words that docs/GLOSSARY.md replaces.
 words() {
     local files found
-    # Not yet clean: the lines with an exclamation mark go when these folders are.
+
     mapfile -t files < <(git ls-files -- 'crates/*.rs' 'fuzz/*.rs' 'bench/*.rs' 'examples/*.rs' \
         ':!crates/tightwire-net/src/play' ':!crates/tightwire-net/tests/play' \
         ':!crates/tightwire-core/src/stream' ':!crates/tightwire-snapshot/src/modeled' \

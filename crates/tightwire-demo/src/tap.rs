@@ -7,7 +7,7 @@ use std::time::Duration;
 use tightwire::Delivery;
 use tightwire::message::frame_in;
 use tightwire::transport::{
-    Connection, Event, NotSentError, Path, Reason, ReconnectError, Transport,
+    Connection, Event, NotSentError, Path, Reason, ReconnectError, Transport, TransportLimits,
 };
 
 /// A frame that passed a [`Tap`].
@@ -74,6 +74,10 @@ impl<T: Transport> Transport for Tap<T> {
 
     fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
         self.transport.reconnect(now)
+    }
+
+    fn limits(&self) -> TransportLimits {
+        self.transport.limits()
     }
 
     fn path(&self, connection: Connection) -> Option<Path> {

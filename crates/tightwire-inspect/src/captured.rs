@@ -11,7 +11,9 @@ use tightwire_net::message::{Delivery, frame_in, messages_in};
 use tightwire_net::play::write_frame_record;
 
 use tightwire_net::transport::Reason;
-use tightwire_net::transport::{Connection, Event, NotSentError, Path, ReconnectError, Transport};
+use tightwire_net::transport::{
+    Connection, Event, NotSentError, Path, ReconnectError, Transport, TransportLimits,
+};
 
 /// A [`Transport`] that wraps another and writes each received or sent message into a capture: a
 /// pcapng file with the schema of its messages, for `tightwire inspect` and Wireshark. The file is
@@ -299,6 +301,10 @@ impl<T: Transport, W: Write> Transport for Captured<T, W> {
 
     fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
         self.transport.reconnect(now)
+    }
+
+    fn limits(&self) -> TransportLimits {
+        self.transport.limits()
     }
 
     fn path(&self, connection: Connection) -> Option<Path> {

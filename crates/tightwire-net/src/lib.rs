@@ -8,6 +8,7 @@
 // Derived code says `::tightwire`, also where this crate derives.
 extern crate self as tightwire;
 
+mod cause;
 pub mod conformance;
 mod hex;
 mod in_process;

@@ -1,8 +1,9 @@
-//! Limits that are too small, alone or beside other limits.
+//! Limits that are invalid, alone or beside other limits.
 
 use core::fmt;
+use core::time::Duration;
 
-/// A limit that is too small, with its minimum, and the limit that the minimum follows from.
+/// A limit that is invalid, with the bound that it breaks, and the rule that sets the bound.
 ///
 /// ```
 /// use tightwire::{Message, Wire};
@@ -13,42 +14,143 @@ use core::fmt;
 /// #[derive(Wire, Message, Default)]
 /// struct Jump;
 ///
-/// let messenger = MessengerConfig { batch_messages: 1000, ..MessengerConfig::default() };
+/// let messenger = MessengerConfig { batch_messages: 300, ..MessengerConfig::default() };
 /// let config = SessionConfig { messenger, ..SessionConfig::new("arena", "1.0") };
 /// let client = Client::<(), _>::builder(config).send_only::<Jump>().build(InProcess::pair().0);
 /// assert_eq!(
 ///     client.unwrap_err().to_string(),
-///     "`peer_messages` is 512, but must be at least 2000 (twice `batch_messages`)"
+///     "`peer_messages` is 512, but must be at least 600 (twice `batch_messages`)"
 /// );
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct LimitError {
-    /// Name of the limit that is too small.
+    /// The name of the limit.
     pub limit: &'static str,
     /// Value of the limit.
-    pub value: usize,
-    /// Rule that `min` follows from, with the name of the other limit; empty if there is none.
+    pub value: LimitValue,
+    /// Rule that sets the bound, with the name of the other limit; empty if the bound is fixed.
     pub rule: &'static str,
-    /// Smallest valid value of the limit.
-    pub min: usize,
+    /// The bound that the value breaks.
+    pub bound: LimitBound,
 }
 
-/// Refuses a limit that is below `min`, which follows from `rule`.
-pub(crate) fn at_least(
+/// The value of a limit.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
+#[non_exhaustive]
+pub enum LimitValue {
+    /// A number of things, or of bytes where the limit says so.
+    Number(usize),
+    /// The length of a text or token, in bytes.
+    Bytes(usize),
+    /// A time.
+    Time(Duration),
+}
+
+/// The bound of a limit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum LimitBound {
+    /// The limit must be at least this.
+    AtLeast(LimitValue),
+    /// The limit must be at most this.
+    AtMost(LimitValue),
+    /// The limit must be less than this.
+    Below(LimitValue),
+}
+
+/// Refuses a limit that is less than `least`, which `rule` needs.
+pub(crate) fn at_least<V: Into<LimitValue> + PartialOrd>(
     limit: &'static str,
-    value: usize,
+    value: V,
     rule: &'static str,
-    min: usize,
+    least: V,
 ) -> Result<(), LimitError> {
-    if value < min { Err(LimitError { limit, value, rule, min }) } else { Ok(()) }
+    match value < least {
+        true => Err(LimitError::new(limit, value, rule, LimitBound::AtLeast(least.into()))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a limit that is more than `most`, which `rule` sets.
+pub(crate) fn at_most<V: Into<LimitValue> + PartialOrd>(
+    limit: &'static str,
+    value: V,
+    rule: &'static str,
+    most: V,
+) -> Result<(), LimitError> {
+    match value > most {
+        true => Err(LimitError::new(limit, value, rule, LimitBound::AtMost(most.into()))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a time that is not less than the limit `other`.
+#[cfg(feature = "quic")]
+pub(crate) fn below(
+    limit: &'static str,
+    value: Duration,
+    rule: &'static str,
+    bound: Duration,
+) -> Result<(), LimitError> {
+    match value >= bound {
+        true => Err(LimitError::new(limit, value, rule, LimitBound::Below(bound.into()))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a text or token of more than `most` bytes.
+pub(crate) fn at_most_bytes(
+    limit: &'static str,
+    length: usize,
+    most: usize,
+) -> Result<(), LimitError> {
+    at_most(limit, LimitValue::Bytes(length), "", LimitValue::Bytes(most))
+}
+
+impl LimitError {
+    fn new(
+        limit: &'static str,
+        value: impl Into<LimitValue>,
+        rule: &'static str,
+        bound: LimitBound,
+    ) -> Self {
+        Self { limit, value: value.into(), rule, bound }
+    }
+}
+
+impl From<usize> for LimitValue {
+    fn from(number: usize) -> Self {
+        Self::Number(number)
+    }
+}
+
+impl From<Duration> for LimitValue {
+    fn from(time: Duration) -> Self {
+        Self::Time(time)
+    }
 }
 
 impl fmt::Display for LimitError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { limit, value, rule, min } = self;
-        write!(f, "`{limit}` is {value}, but must be at least {min}")?;
+        let Self { limit, value, rule, bound } = self;
+        let (relation, bound) = match bound {
+            LimitBound::AtLeast(least) => ("at least", least),
+            LimitBound::AtMost(most) => ("at most", most),
+            LimitBound::Below(bound) => ("less than", bound),
+        };
+        write!(f, "`{limit}` is {value}, but must be {relation} {bound}")?;
         if rule.is_empty() { Ok(()) } else { write!(f, " ({rule})") }
+    }
+}
+
+impl fmt::Display for LimitValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Bytes(bytes) => write!(f, "{bytes} bytes"),
+            Self::Time(time) => write!(f, "{time:?}"),
+        }
     }
 }
 
@@ -66,13 +168,50 @@ pub(crate) fn check_documented(source: &str, config: &impl fmt::Debug) {
         let (before, _) = source.split_once(&format!("    pub {field}:")).unwrap_or_default();
         let doc = before.rsplit_once("\n    pub ").map_or(before, |(_, doc)| doc);
         let (_, said) = doc.split_once("Default: ").unwrap_or_default();
-        // Values that are not numbers are described in words.
+        let value = value.trim_end_matches(',');
+        // Values that are neither numbers nor flags are described in words.
         let is_number = value.starts_with(|first: char| first.is_ascii_digit());
-        let is_fixed = is_number && !["unix_start", "seed"].contains(&field);
-        let plain: String = said.chars().filter(|char| !", ".contains(*char)).collect();
-        let is_told = plain.starts_with(value.trim_end_matches(',')) || !is_fixed;
+        let is_plain = is_number || ["true", "false", "None"].contains(&value);
+        let is_fixed = is_plain && !["unix_start", "seed"].contains(&field);
+        let plain: String = said.chars().filter(|char| !", `".contains(*char)).collect();
+        let is_told = plain.starts_with(if value == "0ns" { "0" } else { value }) || !is_fixed;
         assert!(!said.is_empty() && is_told, "{name}::{field} is {value}: {doc}");
         count += 1;
     }
     assert!(count > 1, "{shown}");
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use tightwire_snapshot as snapshot;
+
+    use super::*;
+    use crate::link::LinkConfig;
+    use crate::play::{ObjectConfig, TimeConfig};
+
+    #[test]
+    fn every_config_field_documents_its_default() {
+        check_documented(include_str!("link.rs"), &LinkConfig::default());
+        check_documented(include_str!("play/game.rs"), &ObjectConfig::default());
+        check_documented(include_str!("play/time/config.rs"), &TimeConfig::default());
+        let text = include_str!("../../tightwire-snapshot/src/config.rs");
+        check_documented(text, &snapshot::Config::default());
+        let text = include_str!("../../tightwire-snapshot/src/playback.rs");
+        check_documented(text, &snapshot::PlaybackConfig::default());
+        let text = include_str!("../../tightwire-snapshot/src/relevancy/scope.rs");
+        check_documented(text, &snapshot::RelevancyConfig::default());
+    }
+
+    #[test]
+    fn a_refused_limit_has_both_numbers() {
+        let said = |error: Result<(), LimitError>| error.unwrap_err().to_string();
+        assert_eq!(said(at_least("a", 1, "", 2)), "`a` is 1, but must be at least 2");
+        assert_eq!(said(at_most("a", 3, "b", 2)), "`a` is 3, but must be at most b, which is 2");
+        assert_eq!(
+            said(at_most_bytes("name", 300, 255)),
+            "`name` is 300 bytes, but must be at most 255 bytes"
+        );
+        assert_eq!((at_least("a", 2, "", 2), at_most("a", 2, "", 2)), (Ok(()), Ok(())));
+    }
 }

@@ -1,5 +1,6 @@
 //! The trait of transports, which carry batches from one side to the other.
 
+pub use crate::cause::Cause;
 pub use crate::conformance;
 pub use crate::in_process::InProcess;
 pub use crate::reason::Reason;
@@ -19,9 +20,10 @@ use crate::message::Delivery;
 ///   [`handle_output`](Self::handle_output) gives waiting output to it; both get the time, which
 ///   only goes forward.
 /// * [`poll_event`](Self::poll_event) returns events, until there are no more.
-/// * [`send`](Self::send), [`pause`](Self::pause), [`close`](Self::close), and for unauthenticated connections
-/// [`hold_unauthenticated`](Self::hold_unauthenticated) and [`welcome`](Self::welcome) are commands
-/// of the application. They take effect with [`handle_output`](Self::handle_output).
+/// * [`send`](Self::send), [`pause`](Self::pause), [`close`](Self::close), and for unauthenticated
+///   connections [`hold_unauthenticated`](Self::hold_unauthenticated) and
+///   [`welcome`](Self::welcome) are commands of the application. They take effect with
+///   [`handle_output`](Self::handle_output).
 ///
 /// A frame is therefore: `handle_input`, `poll_event` until it is empty, `send`, `handle_output`.
 ///
@@ -99,6 +101,12 @@ pub trait Transport {
         Err(ReconnectError::Unsupported)
     }
 
+    /// Returns the limits that are known before there is a connection, so that a session that does
+    /// not fit them is refused when it is built. By default none.
+    fn limits(&self) -> TransportLimits {
+        TransportLimits::default()
+    }
+
     /// Returns limits and measurements of a connection; `None` if it does not exist.
     fn path(&self, connection: Connection) -> Option<Path>;
 
@@ -164,6 +172,10 @@ impl<T: Transport + ?Sized> Transport for Box<T> {
         (**self).reconnect(now)
     }
 
+    fn limits(&self) -> TransportLimits {
+        (**self).limits()
+    }
+
     fn path(&self, connection: Connection) -> Option<Path> {
         (**self).path(connection)
     }
@@ -213,6 +225,23 @@ pub enum Event<'a> {
     },
 }
 
+/// Limits of a [`Transport`] that hold for all of its connections.
+///
+/// ```
+/// use tightwire::transport::{InProcess, Transport};
+///
+/// let limits = InProcess::pair().0.limits();
+/// assert_eq!(limits.max_connections, None);
+/// assert!(limits.max_fragmented >= Some(1 << 20));
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TransportLimits {
+    /// Largest number of connections; `None` if it is not known, or does not matter.
+    pub max_connections: Option<usize>,
+    /// Largest batch of a delivery that fragments, in bytes; `None` if it is not known.
+    pub max_fragmented: Option<usize>,
+}
+
 /// State of a connection: its limits, and its measurements.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Path {
@@ -228,8 +257,8 @@ pub struct Path {
     /// many others overtook may count as lost.
     pub loss: f64,
     /// Bytes of reliable batches that wait: those not yet sent, and, if the transport knows, those
-    /// not yet acked. Over [`Quic`](crate::quic::Quic), a large batch counts only a small part of
-    /// its rest, since other batches pass it.
+    /// not yet acked. Over [`Quic`](crate::quic::Quic), large batches count only a small part of
+    /// their rest, since other batches pass them.
     ///
     /// [The suite](crate::transport::conformance) and sessions rely on three properties: the
     /// backlog is above 0 while [`send`](Transport::send) refuses batches as
@@ -297,7 +326,7 @@ pub enum ReconnectError {
         limit: usize,
     },
     /// Reconnecting failed, with the reason.
-    Failed(String),
+    Failed(Cause),
 }
 
 impl fmt::Display for ReconnectError {
@@ -315,7 +344,14 @@ impl fmt::Display for ReconnectError {
     }
 }
 
-impl core::error::Error for ReconnectError {}
+impl core::error::Error for ReconnectError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Failed(cause) => cause.source(),
+            _ => None,
+        }
+    }
+}
 
 impl fmt::Display for Connection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -16,18 +16,18 @@ use tightwire_core::Wire;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// Compression of snapshots to new receivers, until [`Sender::set_level`] sets another. Only a
-    /// sender uses it. The default is [`Level::Modeled`].
+    /// sender uses it. Default: [`Level::Modeled`].
     ///
     /// [`Sender::set_level`]: crate::Sender::set_level
     pub level: Level,
-    /// Ticks per second, for fields that are `derivative_of` another. The default is 60.
+    /// Ticks per second, for fields that are `derivative_of` another. At least 1. Default: 60.
     pub ticks_per_second: u32,
     /// Largest number of objects, including despawned ones whose despawn is not yet acked by every
-    /// receiver. The default is 4096.
+    /// receiver. At least 1. Default: 4,096.
     pub max_objects: usize,
     /// Number of ticks for which the sender keeps a state after a newer one has replaced it; then
     /// the state expires. An object whose acked states have all expired is sent without a baseline.
-    /// At least 64, which is the default.
+    /// At least 64. Default: 64.
     ///
     /// It also bounds the sender's memory: at most `history + 1` states of an object. A receiver
     /// holds as many states as packets can be in flight. With [`Level::Modeled`], a model is kept

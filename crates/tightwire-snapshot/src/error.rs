@@ -4,7 +4,6 @@ use alloc::string::String;
 use core::error::Error;
 use core::fmt;
 
-use super::Config;
 use tightwire_core::schema::{DynamicError, ObjectId};
 use tightwire_core::stream::{ExplainedError, ReadError};
 
@@ -15,13 +14,20 @@ use tightwire_core::stream::{ExplainedError, ReadError};
 ///
 /// let config = snapshot::Config { history: 8, ..snapshot::Config::default() };
 /// let refused = snapshot::Protocol::builder(config).build().unwrap_err();
-/// assert!(refused.to_string().contains("`history` must be at least 64"));
+/// assert_eq!(refused.to_string(), "`history` is 8, but must be at least 64");
 /// ```
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum ProtocolError {
-    /// The history is shorter than 64 ticks, or another number is zero.
-    Config(Config),
+    /// A number of the configuration is too small.
+    Config {
+        /// Its name.
+        setting: &'static str,
+        /// Its value.
+        value: usize,
+        /// The least that it has to be.
+        least: usize,
+    },
     /// There are more than 1024 classes.
     TooManyClasses,
     /// A class was given twice.
@@ -55,10 +61,9 @@ pub enum ProtocolError {
 impl fmt::Display for ProtocolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Config(config) => write!(
-                f,
-                "{config:?}: `history` must be at least 64, and the other numbers above zero"
-            ),
+            Self::Config { setting, value, least } => {
+                write!(f, "`{setting}` is {value}, but must be at least {least}")
+            }
             Self::TooManyClasses => {
                 f.write_str("more than 1024 classes: make some of them one enum")
             }

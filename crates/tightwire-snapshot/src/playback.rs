@@ -32,7 +32,8 @@ use tightwire_core::stream::{ReadError, Wire};
 pub struct PlaybackConfig {
     /// Least delay behind the sender, apart from the network's latency. Default: 0 s.
     pub min_delay: Duration,
-    /// Largest delay behind the sender, apart from the network's latency. Default: 500 ms.
+    /// Largest delay behind the sender, apart from the network's latency. One that is less than
+    /// `min_delay` counts as `min_delay`: the delay is then fixed. Default: 500 ms.
     pub max_delay: Duration,
 }
 

@@ -314,8 +314,15 @@ impl Protocol {
         config: Config,
         declared: impl ExactSizeIterator<Item = (String, Declared)>,
     ) -> Result<Self, ProtocolError> {
-        if config.history < 64 || config.ticks_per_second == 0 || config.max_objects == 0 {
-            return Err(ProtocolError::Config(config));
+        let (history, rate) = (config.history as usize, config.ticks_per_second as usize);
+        for (setting, value, least) in [
+            ("history", history, 64),
+            ("ticks_per_second", rate, 1),
+            ("max_objects", config.max_objects, 1),
+        ] {
+            if value < least {
+                return Err(ProtocolError::Config { setting, value, least });
+            }
         }
         if declared.len() > MAX_CLASSES {
             return Err(ProtocolError::TooManyClasses);

@@ -16,6 +16,7 @@ pub(crate) fn messages(data: &[u8]) {
     let limits = MessengerConfig {
         receive_queue: 24,
         peer_messages: 20,
+        batch_messages: 20,
         max_fragmented: 300,
         send_queue: 3,
         ..MessengerConfig::default()

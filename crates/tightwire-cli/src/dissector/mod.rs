@@ -164,7 +164,7 @@ fn description(
 
 /// Whether the packets are records of a session's messages: with their header, which says how long they
 /// are.
-fn is_session(identity: &Identity) -> bool {
+pub(crate) fn is_session(identity: &Identity) -> bool {
     let Shape::Struct { name, fields } = identity.schema().root() else { return false };
     let header = [("number", 8), ("stage", 8), ("size", 16), ("channel", 8)];
     let is_header = fields.len() > header.len()

@@ -42,7 +42,7 @@ use crate::source::{Source, is_capture_at};
 use capture_identity::CaptureIdentity;
 use chosen::Chosen;
 use input::Input;
-use reading::{CurrentDatagram, Reading};
+use reading::{CurrentDatagram, Reading, Skipped};
 use summary::Summary;
 use survey::Survey;
 use text::Paint;
@@ -166,7 +166,7 @@ impl Inspect {
             shown.add(&seen);
             if self.follow && (progress.is_at_end() || drawn.elapsed() > REFRESH) {
                 drawn = Instant::now();
-                let summary = shown.summary(&name, &seen, (0, 0));
+                let summary = shown.summary(&name, &seen, Skipped::default());
                 *pending.borrow_mut() = Some(match is_terminal {
                     true => "\x1b[H\x1b[2J".to_owned() + &self.drawn(&summary, paint),
                     false if self.json => self.drawn(&summary, paint),
@@ -288,7 +288,7 @@ impl Views {
         &'a self,
         name: &'a str,
         seen: &CurrentDatagram<'a>,
-        skipped: (u64, u64),
+        skipped: Skipped,
     ) -> Summary<'a> {
         Summary {
             name,

@@ -12,6 +12,7 @@ use tightwire::stream::{ReadError, Trace};
 
 use super::capture_identity::CaptureIdentity;
 use super::snapshots::Snapshots;
+use crate::dissector::is_session;
 
 /// A capture that is being read.
 pub(crate) struct Reading<R> {
@@ -23,6 +24,9 @@ pub(crate) struct Reading<R> {
     number: u64,
     began: Option<Duration>,
     other_ports: u64,
+    /// The packets are records of a session, and the number of datagrams that are none.
+    is_session: bool,
+    no_records: u64,
     snapshots: Snapshots,
 }
 
@@ -83,12 +87,14 @@ impl<R: Read> Reading<R> {
         let snapshots = Snapshots::new(protocol, identity_of_capture.identity().schema(), &tally);
         Self {
             capture,
+            is_session: is_session(identity_of_capture.identity()),
             identity_of_capture,
             tally,
             port,
             number: 0,
             began: None,
             other_ports: 0,
+            no_records: 0,
             snapshots,
         }
     }
@@ -131,6 +137,11 @@ impl<R: Read> Reading<R> {
                 self.other_ports += 1;
                 continue;
             }
+            // On the wire, the port of a game has packets of QUIC, which nobody refused.
+            if self.is_session && !is_record(record.datagram) {
+                self.no_records += 1;
+                continue;
+            }
             self.number += 1;
             let began = *self.began.get_or_insert(record.time);
             let packet = identity_of_capture.packet_in(record.datagram);
@@ -170,10 +181,31 @@ impl<R: Read> Reading<R> {
         &self.identity_of_capture
     }
 
-    /// Returns the number of packets without a datagram, and of datagrams of other ports.
-    pub(crate) fn skipped(&self) -> (u64, u64) {
-        (self.capture.skipped(), self.other_ports)
+    /// Returns the numbers of packets and datagrams that are not read.
+    pub(crate) fn skipped(&self) -> Skipped {
+        Skipped {
+            no_datagram: self.capture.skipped(),
+            other_ports: self.other_ports,
+            no_records: self.no_records,
+        }
     }
+}
+
+/// Numbers of packets that are not read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Skipped {
+    /// Packets without a datagram.
+    pub(crate) no_datagram: u64,
+    /// Datagrams of other ports.
+    pub(crate) other_ports: u64,
+    /// Datagrams that are no records of a session: encrypted ones, or of another program.
+    pub(crate) no_records: u64,
+}
+
+/// Whether a datagram is a message with its header, as a capture of a session has them.
+fn is_record(datagram: &[u8]) -> bool {
+    let [_, _, low, high, _, body @ ..] = datagram else { return false };
+    body.len() == usize::from(u16::from_le_bytes([*low, *high]))
 }
 
 impl CurrentDatagram<'_> {

@@ -5,6 +5,7 @@ use tightwire::packet::Tally;
 
 use super::capture_identity::CaptureIdentity;
 use super::fields::{FieldTotal, fields};
+use super::reading::Skipped;
 use super::refusals::RefusalGroup;
 use super::snapshots::Snapshots;
 use super::survey::{KindTotal, Line, Survey};
@@ -19,7 +20,7 @@ pub(crate) struct Summary<'a> {
     pub(crate) snapshots: &'a Snapshots,
     pub(crate) survey: &'a Survey,
     /// Number of packets without a datagram, and of datagrams of other ports.
-    pub(crate) skipped: (u64, u64),
+    pub(crate) skipped: Skipped,
     /// Reading speed in bytes of the file per second; `None` if it was not measured.
     pub(crate) speed: Option<f64>,
     /// Further remarks, for example why the file was not read to its end.
@@ -65,8 +66,9 @@ impl Summary<'_> {
             refused: survey.refused,
             cut_messages: survey.cut.messages,
             missing_bytes: survey.cut.missing_bytes,
-            skipped: self.skipped.0,
-            other_ports: self.skipped.1,
+            skipped: self.skipped.no_datagram,
+            other_ports: self.skipped.other_ports,
+            no_records: self.skipped.no_records,
             read_bytes_per_second: self.speed,
             notes: &self.notes,
             types: survey.kinds(tally).iter().map(kind).collect(),
@@ -105,6 +107,9 @@ pub(crate) struct Document<'a> {
     missing_bytes: u64,
     skipped: u64,
     other_ports: u64,
+    /// Datagrams of a session's port that are no records of it, as encrypted ones.
+    #[serde(skip_serializing_if = "is_zero")]
+    no_records: u64,
     read_bytes_per_second: Option<f64>,
     notes: &'a [String],
     types: Vec<KindDocument>,
@@ -135,4 +140,10 @@ struct ValuesDocument {
     numbers: Option<Numbers>,
     first: Vec<Sample>,
     last: Vec<Sample>,
+}
+
+/// Whether there is nothing to say.
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }

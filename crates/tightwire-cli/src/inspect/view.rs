@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use tightwire::packet::Tally;
 
 use super::fields::FieldTotal;
+use super::reading::Skipped;
 use super::snapshots::DecodedSnapshot;
 use super::summary::Summary;
 use super::survey::Line;
@@ -110,8 +111,12 @@ pub(crate) fn draw_facts(summary: &Summary<'_>, paint: Paint) -> String {
     if survey.refused > 0 {
         facts.push(paint.refused(&format!("{} refused", thousands(survey.refused))));
     }
-    let (no_datagram, other_ports) = summary.skipped;
-    for (count, what) in [(no_datagram, "without a datagram"), (other_ports, "of other ports")] {
+    let Skipped { no_datagram, other_ports, no_records } = summary.skipped;
+    for (count, what) in [
+        (no_datagram, "without a datagram"),
+        (other_ports, "of other ports"),
+        (no_records, "that are encrypted or of another program"),
+    ] {
         if count > 0 {
             facts.push(format!("{} {what} skipped", thousands(count)));
         }

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::message::Delivery;
 
 use crate::reason::Reason;
-use crate::transport::{Connection, Event, NotSentError, Path, ReconnectError, Transport};
+use crate::transport::{
+    Cause, Connection, Event, NotSentError, Path, ReconnectError, Transport, TransportLimits,
+};
 use queue::{Amount, Queue};
 
 /// One of two ends in the same process: for single player, and for tests in which the network does
@@ -330,7 +332,7 @@ impl Transport for InProcess {
             None => {
                 let mut rendezvous = lock(&self.rendezvous);
                 if rendezvous.are_dropped[1 - self.side] {
-                    return Err(ReconnectError::Failed("the other end was dropped".into()));
+                    return Err(ReconnectError::Failed(Cause::text("the other end was dropped")));
                 }
                 rendezvous.connection = Connection(self.connection.0 + 1);
                 rendezvous.pipe = Arc::default();
@@ -339,6 +341,10 @@ impl Transport for InProcess {
         };
         self.begin(pipe, connection);
         Ok(())
+    }
+
+    fn limits(&self) -> TransportLimits {
+        TransportLimits { max_connections: None, max_fragmented: Some(self.path.max_fragmented) }
     }
 
     fn path(&self, connection: Connection) -> Option<Path> {

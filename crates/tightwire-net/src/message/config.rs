@@ -1,6 +1,7 @@
 //! Limits of a messenger.
 
 use super::Stage;
+use crate::limits::{LimitError, at_least, at_most};
 use tightwire_core::bytes::Packing;
 
 /// The limits of a [`Messenger`](crate::message::Messenger). Both sides need the same
@@ -42,8 +43,8 @@ pub struct MessengerConfig {
     /// Largest number of messages of one peer that wait in all: a fraction of `receive_queue`, so
     /// that a peer that floods does not fill the queues of the others. Messages beyond are
     /// discarded, whatever their delivery, unless the owner of the batches waits until the
-    /// messenger [can receive](crate::message::Messenger::can_receive): then the limit must be at
-    /// least twice `batch_messages`.
+    /// messenger [can receive](crate::message::Messenger::can_receive). At least `batch_messages`, or
+    /// that would be never; in a session at least twice as many.
     /// Default: 512.
     pub peer_messages: usize,
     /// Largest number of bytes of free buffers that are kept for later batches.
@@ -59,6 +60,17 @@ impl MessengerConfig {
     #[must_use]
     pub const fn peer_bytes(&self) -> usize {
         self.max_fragmented.saturating_mul(2)
+    }
+
+    /// Refuses limits that cannot work.
+    pub(super) fn check(&self) -> Result<(), LimitError> {
+        let Self { channels, send_queue, batch_messages, peer_messages, .. } = *self;
+        at_least("send_queue", send_queue, "", 1)?;
+        at_least("batch_messages", batch_messages, "", 1)?;
+        at_least("channels", channels, "", 1)?;
+        at_most("channels", channels, "", 256)?;
+        // A whole batch of an honest peer could never be received.
+        at_least("peer_messages", peer_messages, "`batch_messages`", batch_messages)
     }
 }
 
@@ -80,28 +92,41 @@ impl Default for MessengerConfig {
 
 #[cfg(test)]
 mod tests {
-    use std::format;
-    use std::string::String;
-
     use super::*;
 
     #[test]
     fn every_config_field_documents_its_default() {
-        let source = include_str!("config.rs").split("#[cfg(test)]").next().unwrap_or_default();
-        let mut fields = 0;
-        for line in format!("{:#?}", MessengerConfig::default()).lines() {
-            let Some((name, value)) =
-                line.strip_prefix("    ").and_then(|line| line.split_once(": "))
-            else {
-                continue;
-            };
-            let (before, _) = source.split_once(&format!("    pub {name}:")).unwrap_or_default();
-            let doc = before.rsplit_once("\n    pub ").map_or(before, |(_, doc)| doc);
-            let said: String = doc.chars().filter(|char| *char != ',').collect();
-            let value = if name == "stages" { "all of them" } else { value.trim_end_matches(',') };
-            assert!(said.contains(&format!("Default: {value}.")), "{name} is {value}: {doc}");
-            fields += 1;
-        }
-        assert_eq!(fields, 9);
+        crate::limits::check_documented(include_str!("config.rs"), &MessengerConfig::default());
+    }
+
+    #[test]
+    fn limits_that_cannot_work_are_refused_with_both_numbers() {
+        let refused = |change: fn(&mut MessengerConfig)| {
+            let mut config = MessengerConfig::default();
+            change(&mut config);
+            config.check().map_err(|error| error.to_string()).err().unwrap_or_default()
+        };
+        assert_eq!(refused(|_| {}), "");
+        assert_eq!(refused(|config| config.peer_messages = config.batch_messages), "");
+        assert_eq!(
+            refused(|config| config.peer_messages = 255),
+            "`peer_messages` is 255, but must be at least batch_messages, which is 256"
+        );
+        assert_eq!(
+            refused(|config| config.send_queue = 0),
+            "`send_queue` is 0, but must be at least 1"
+        );
+        assert_eq!(
+            refused(|config| config.batch_messages = 0),
+            "`batch_messages` is 0, but must be at least 1"
+        );
+        assert_eq!(
+            refused(|config| config.channels = 0),
+            "`channels` is 0, but must be at least 1"
+        );
+        assert_eq!(
+            refused(|config| config.channels = 257),
+            "`channels` is 257, but must be at most 256"
+        );
     }
 }

@@ -34,7 +34,7 @@ pub struct Context<'a, C> {
     origin: MessageOrigin,
 }
 
-/// Origin of a message: its sender, route and time.
+/// Sender, route and time of a message.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MessageOrigin {
     pub(super) sender: PeerId,

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::{Delivery, PeerId, Stage};
+use crate::limits::LimitError;
 use tightwire_core::schema::ObjectId;
 use tightwire_core::stream::{ExplainedError, ReadError};
 
@@ -153,8 +154,8 @@ pub enum RegistryError {
     Twice(&'static str),
     /// There are more types than numbers.
     TooMany(usize),
-    /// The configuration is invalid.
-    Config(&'static str),
+    /// A limit cannot work.
+    Limit(LimitError),
 }
 
 /// Error text of a handler; `None` if there are no hooks to pass it to.
@@ -270,7 +271,7 @@ impl fmt::Display for RegistryError {
                     super::MAX_MESSAGES
                 )
             }
-            Self::Config(wrong) => f.write_str(wrong),
+            Self::Limit(error) => error.fmt(f),
         }
     }
 }
@@ -299,4 +300,11 @@ impl core::error::Error for RefusedMessageError {
     }
 }
 
-impl core::error::Error for RegistryError {}
+impl core::error::Error for RegistryError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Limit(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -141,15 +141,7 @@ impl<C: 'static> MessengerBuilder<C> {
     /// is invalid.
     pub fn build(self) -> Result<Messenger<C>, RegistryError> {
         let Self { config, entries, hooks } = self;
-        if config.send_queue == 0 {
-            return Err(RegistryError::Config("`send_queue` is 0, but must be at least 1"));
-        }
-        if config.batch_messages == 0 {
-            return Err(RegistryError::Config("`batch_messages` is 0, but must be at least 1"));
-        }
-        if config.channels == 0 || config.channels > 256 {
-            return Err(RegistryError::Config("`channels` must be in 1..=256"));
-        }
+        config.check().map_err(RegistryError::Limit)?;
         let registry = Registry::new(entries)?;
         Ok(Messenger {
             inbox: Inbox::new(config.receive_queue, registry.drained()),
@@ -258,6 +250,32 @@ impl<C: 'static> Messenger<C> {
     pub fn set_blocked(&mut self, peer: PeerId, is_blocked: bool) {
         if let Some(peer) = self.peers.get_mut(peer) {
             peer.set_blocked(is_blocked);
+        }
+    }
+
+    /// Sets whether a peer is blocked for the delivery that fragments alone: large batches wait for
+    /// it, and the others pass them.
+    ///
+    /// ```
+    /// # use tightwire::{Context, Delivery, Message, Wire};
+    /// # use tightwire::message::{Messenger, MessengerConfig};
+    /// # #[derive(Wire, Message, Default)]
+    /// # struct Jump;
+    /// # let mut messenger = Messenger::<()>::builder(MessengerConfig::default())
+    /// #     .send_only::<Jump>()
+    /// #     .build()?;
+    /// use tightwire::message::SendError;
+    ///
+    /// let peer = messenger.add_peer(1200);
+    /// messenger.set_fragmented_blocked(peer, true);
+    /// let sent = messenger.send(peer, &Jump, Delivery::ReliableOrderedFragmented);
+    /// assert_eq!(sent, Err(SendError::Blocked(peer)));
+    /// assert_eq!(messenger.send(peer, &Jump, Delivery::Reliable), Ok(()));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    pub fn set_fragmented_blocked(&mut self, peer: PeerId, is_blocked: bool) {
+        if let Some(peer) = self.peers.get_mut(peer) {
+            peer.set_fragmented_blocked(is_blocked);
         }
     }
 

@@ -29,8 +29,9 @@ pub(super) struct Peer {
     largest_mtu: usize,
     /// Largest batch to the peer that is fragmented, in bytes.
     max_fragmented: usize,
-    /// Nothing more can be sent to the peer.
+    /// Nothing more can be sent to the peer, or nothing that fragments.
     is_blocked: bool,
+    is_fragmented_blocked: bool,
     /// The batch that is being filled. It stays here with its buffer: the time of a broadcast to
     /// many peers is that of the memory it touches.
     open: Batch,
@@ -62,9 +63,14 @@ impl PeerId {
 }
 
 impl Peer {
+    /// Whether nothing more of a delivery can be sent to the peer.
+    fn blocks(&self, delivery: Delivery) -> bool {
+        self.is_blocked || (self.is_fragmented_blocked && delivery.fragments())
+    }
+
     /// Returns the largest batch of a delivery to the peer, in bytes; 0 if the peer is blocked.
     pub(super) fn limit(&self, delivery: Delivery) -> usize {
-        if self.is_blocked {
+        if self.blocks(delivery) {
             return 0;
         }
         let configured = if delivery.fragments() { self.max_fragmented } else { self.mtu };
@@ -83,6 +89,10 @@ impl Peer {
 
     pub(super) fn set_blocked(&mut self, is_blocked: bool) {
         self.is_blocked = is_blocked;
+    }
+
+    pub(super) fn set_fragmented_blocked(&mut self, is_blocked: bool) {
+        self.is_fragmented_blocked = is_blocked;
     }
 
     /// Whether there is room for a batch of any size from the peer.
@@ -247,6 +257,7 @@ impl Peers {
             largest_mtu: mtu,
             max_fragmented: config.max_fragmented,
             is_blocked: false,
+            is_fragmented_blocked: false,
             open: Batch::default(),
             complete: Vec::with_capacity(config.send_queue.min(64)),
             waiting_messages: 0,
@@ -287,10 +298,14 @@ impl Peers {
         peer.as_mut().filter(|_| *generation == id.generation)
     }
 
-    /// Returns a peer that is not blocked.
-    pub(super) fn open_mut(&mut self, id: PeerId) -> Result<&mut Peer, SendError> {
+    /// Returns a peer that is not blocked for a delivery.
+    pub(super) fn open_mut(
+        &mut self,
+        id: PeerId,
+        delivery: Delivery,
+    ) -> Result<&mut Peer, SendError> {
         let peer = self.get_mut(id).ok_or(SendError::UnknownPeer(id))?;
-        if peer.is_blocked { Err(SendError::Blocked(id)) } else { Ok(peer) }
+        if peer.blocks(delivery) { Err(SendError::Blocked(id)) } else { Ok(peer) }
     }
 
     pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = (PeerId, &mut Peer)> {

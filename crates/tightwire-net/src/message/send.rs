@@ -277,10 +277,10 @@ impl<C: 'static> Messenger<C> {
         route: Route,
     ) -> Result<usize, SendError> {
         let delivery = route.delivery;
-        let limit = max_body(route, self.peers.open_mut(to)?.limit(delivery));
+        let limit = max_body(route, self.peers.open_mut(to, delivery)?.limit(delivery));
         let room = self.room_for(message, limit.unwrap_or(0));
         let Self { peers, pool, config, registry, .. } = self;
-        let peer = peers.open_mut(to)?;
+        let peer = peers.open_mut(to, delivery)?;
         if limit.is_none_or(|limit| room > limit) {
             return Err(too_large(message, delivery, room, limit.unwrap_or(0)));
         }
@@ -347,7 +347,7 @@ impl<C: 'static> Messenger<C> {
         let Self { peers, pool, config, .. } = self;
         let header_len = Sizes::of(route.delivery).header() + Bound::size_of(route.bound);
         let size = bytes.len() - header_len;
-        let peer = peers.open_mut(to)?;
+        let peer = peers.open_mut(to, route.delivery)?;
         let limit = max_body(route, peer.limit(route.delivery));
         if limit.is_none_or(|limit| size > limit) {
             let (delivery, limit) = (route.delivery, limit.unwrap_or(0));

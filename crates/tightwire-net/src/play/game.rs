@@ -98,11 +98,11 @@ pub struct Game<I = ()> {
 }
 
 /// Registration of a message type.
-type Register = Box<dyn FnOnce(MessengerBuilder<()>) -> MessengerBuilder<()>>;
+type Register = Box<dyn FnOnce(MessengerBuilder<()>) -> MessengerBuilder<()> + Send + Sync>;
 
 struct ClassEntry {
     name: String,
-    add: Box<dyn FnOnce(ProtocolBuilder) -> ProtocolBuilder>,
+    add: Box<dyn FnOnce(ProtocolBuilder) -> ProtocolBuilder + Send + Sync>,
     config: ObjectConfig,
 }
 

@@ -4,7 +4,7 @@ use core::time::Duration;
 
 /// The limits of a [`Quic`](crate::quic::Quic) endpoint. Both sides can have their own.
 ///
-/// The memory that a connection can take on this side is at most twice
+/// The memory that a connection can take on this side is at most 5/2 of
 /// [`max_fragmented`](Self::max_fragmented) and [`send_window`](Self::send_window) for sending,
 /// and for receiving [`receive_window`](Self::receive_window), one batch of `max_fragmented`
 /// and [`receive_datagrams`](Self::receive_datagrams). A hostile peer can make it more by sending
@@ -38,7 +38,8 @@ pub struct QuicConfig {
     /// Default: 4,000.
     pub packets_per_second: u32,
     /// Largest number of packets that are taken from the network per input, so that a flood does
-    /// not stop the game.
+    /// not stop the game; of one connection to a server a quarter of them, and packets beyond are
+    /// dropped unread. The others are read in the next input.
     /// Default: 4,096.
     pub packets_per_input: usize,
     /// Time of silence after which a connection ends, counted from the first packet that is sent
@@ -48,11 +49,14 @@ pub struct QuicConfig {
     /// Time limit of a handshake.
     /// Default: 5 s.
     pub handshake_timeout: Duration,
-    /// Time without a packet after which one is sent, so that the other side does not time out.
+    /// Time without a packet after which one is sent, so that the other side does not time out: less
+    /// than [`idle_timeout`](Self::idle_timeout), or `Duration::MAX` for never, where connections that
+    /// say nothing may end.
     /// Default: 2 s.
     pub keep_alive: Duration,
-    /// Largest batch of a delivery that fragments, in bytes, in both directions. Reliable batches of
-    /// twice as many bytes wait to be sent; more are refused.
+    /// Largest batch of a delivery that fragments, in bytes, in both directions. Such batches of twice
+    /// as many bytes wait to be sent, and other reliable ones of half as many beside them; more are
+    /// refused.
     /// Default: 1,048,576.
     pub max_fragmented: usize,
     /// Largest number of bytes of reliable batches in flight.
@@ -81,9 +85,15 @@ pub struct QuicConfig {
 }
 
 impl QuicConfig {
-    /// Largest backlog of a connection, in bytes of reliable batches: room for two of the largest.
-    pub(super) const fn max_backlog(&self) -> usize {
+    /// Largest backlog of batches that fragment, in bytes: room for two of the largest.
+    pub(super) const fn max_fragmented_backlog(&self) -> usize {
         self.max_fragmented.saturating_mul(2)
+    }
+
+    /// Largest backlog of a connection, in bytes of reliable batches: however many of them fragment,
+    /// there is room for others.
+    pub(super) const fn max_backlog(&self) -> usize {
+        self.max_fragmented_backlog().saturating_add(self.max_fragmented / 2)
     }
 }
 

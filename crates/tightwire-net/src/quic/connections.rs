@@ -45,6 +45,8 @@ pub(super) struct Connections {
     unauthenticated: usize,
     holds_unauthenticated: bool,
     frames_read: u64,
+    /// Number of inputs so far.
+    inputs: u64,
     /// Slots that may have packets to send, or events for the application.
     dirty: Vec<usize>,
     ready: VecDeque<usize>,
@@ -91,6 +93,7 @@ impl Connections {
             unauthenticated: 0,
             holds_unauthenticated: false,
             frames_read: 0,
+            inputs: 0,
             dirty: Vec::new(),
             ready: VecDeque::new(),
             paused: Vec::new(),
@@ -113,7 +116,7 @@ impl Connections {
         let (handle, quinn) = self
             .endpoint
             .connect(instant, client, server, name)
-            .map_err(|error| QuicError::Address { server, reason: error.to_string() })?;
+            .map_err(|error| QuicError::Address { server, reason: error.into() })?;
         self.add(handle, server, quinn, shared);
         Ok(())
     }
@@ -205,6 +208,7 @@ impl Connections {
     }
 
     pub(super) fn begin_input(&mut self, now: Duration) -> Duration {
+        self.inputs += 1;
         for place in mem::take(&mut self.paused) {
             if let Some(slot) = self.slot(place) {
                 slot.resume();
@@ -248,6 +252,14 @@ impl Connections {
         } else {
             Rate::of_unauthenticated(self.unauthenticated)
         };
+        // No connection takes the whole of an input, so that the packets of the others, which wait
+        // behind its packets in the socket, are read in the same input or the next.
+        let most = self.config.packets_per_input.div_ceil(INPUT_SHARE);
+        let most = u32::try_from(most).unwrap_or(u32::MAX).saturating_mul(WORK);
+        if self.server.is_some() && !slot.share.has_left(self.inputs, most) {
+            self.flood.handle_dropped(None, rate);
+            return DROPPED;
+        }
         if !slot.bucket.take(rate, self.now) {
             let is_from_there = from == slot.address && slot.is_validated();
             self.flood.handle_dropped(is_from_there.then_some(slot.address), rate);
@@ -255,6 +267,7 @@ impl Connections {
         }
         let work = slot.handle_packet(event, times, &self.config);
         slot.bucket.charge(work.units.saturating_sub(WORK) as f32 / WORK as f32);
+        slot.share.charge(work.units.max(WORK));
         slot.mark(place, &mut self.dirty, &mut self.ready);
         self.frames_read += work.frames;
         work.units.max(WORK)
@@ -365,8 +378,7 @@ impl Connections {
         let before = slot.address;
         if let Some(address) = slot.poll_migration() {
             has_room = self.acceptor.handle_migration(slot, address, &self.config);
-            self.flood.remove(before);
-            self.flood.add(address);
+            self.flood.migrate(before, address);
         }
         if !has_room || !self.acceptor.handle_progress(slot, &self.config) {
             slot.refuse(instant, Reason::Busy);
@@ -506,6 +518,10 @@ impl Connections {
         self.due.iter().filter_map(|due| due.time).min()
     }
 }
+
+/// Divisor of the packets of an input that one connection can have read. By default that is a little
+/// more than the burst of its rate limit, which is what limits it then.
+const INPUT_SHARE: usize = 4;
 
 /// Work of a packet that is dropped unread.
 const DROPPED: u32 = WORK / 8;

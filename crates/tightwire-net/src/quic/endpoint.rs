@@ -20,7 +20,9 @@ use super::slot::Output;
 use super::socket::{Packets, Socket};
 use super::{Certificate, Fingerprint, QuicConfig, QuicError, Trust, setup};
 use crate::reason::Reason;
-use crate::transport::{Connection, Event, NotSentError, Path, ReconnectError, Transport};
+use crate::transport::{
+    Connection, Event, NotSentError, Path, ReconnectError, Transport, TransportLimits,
+};
 
 /// QUIC over UDP, without an async runtime: an encrypted and reliable [`Transport`].
 ///
@@ -297,7 +299,15 @@ impl<S: Socket> Transport for Quic<S> {
             return Err(ReconnectError::Connected);
         }
         let begun = self.connections.connect_to(remote, now);
-        begun.map_err(|error| ReconnectError::Failed(error.to_string()))
+        begun.map_err(|error| ReconnectError::Failed(error.into()))
+    }
+
+    fn limits(&self) -> TransportLimits {
+        let QuicConfig { max_connections, max_fragmented, .. } = *self.connections.config();
+        TransportLimits {
+            max_connections: Some(max_connections),
+            max_fragmented: Some(max_fragmented),
+        }
     }
 
     fn path(&self, connection: Connection) -> Option<Path> {

@@ -4,6 +4,7 @@
 //! connections one by one, others in a table of fixed size. Packets beyond a limit are dropped
 //! unread.
 
+use core::mem;
 use core::time::Duration;
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -57,6 +58,28 @@ pub(super) struct TokenBucket {
     at: Duration,
 }
 
+/// Work of a connection in one input.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct InputShare {
+    /// The number of the input.
+    input: u64,
+    work: u32,
+}
+
+impl InputShare {
+    /// Whether the connection has done less than `most` work in this input.
+    pub(super) fn has_left(&mut self, input: u64, most: u32) -> bool {
+        if self.input != input {
+            *self = Self { input, work: 0 };
+        }
+        self.work < most
+    }
+
+    pub(super) fn charge(&mut self, work: u32) {
+        self.work = self.work.saturating_add(work);
+    }
+}
+
 impl Flood {
     pub(super) fn new(ids: ConnectionIds, is_server: bool) -> Self {
         Self {
@@ -82,6 +105,19 @@ impl Flood {
         address_state.connections -= 1;
         if address_state.connections == 0 {
             self.connected.remove(&address);
+        }
+    }
+
+    /// Moves a connection to another address, along with the packets that it sent beyond its limit:
+    /// or one that moves back and forth would never be silenced.
+    pub(super) fn migrate(&mut self, from: SocketAddr, to: SocketAddr) {
+        let before = self.connected.get_mut(&from);
+        let dropped = before.map(|state| (mem::take(&mut state.dropped), state.per_second));
+        self.remove(from);
+        self.add(to);
+        if let (Some((dropped, per_second)), Some(state)) = (dropped, self.connected.get_mut(&to)) {
+            state.dropped = state.dropped.saturating_add(dropped);
+            state.per_second = state.per_second.max(per_second);
         }
     }
 

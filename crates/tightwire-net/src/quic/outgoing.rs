@@ -28,8 +28,9 @@ pub(super) struct Outgoing {
     reliable: VecDeque<Bytes>,
     /// The batch that has a stream, and is not yet written as a whole; `None` if there is none.
     unfinished: Option<(StreamId, Bytes)>,
-    /// Bytes of all waiting batches.
+    /// Bytes of all waiting batches, and of those that fragment.
     backlog: usize,
+    fragmented_backlog: usize,
     dropped: u64,
     /// Largest number of unacked bytes.
     window: u64,
@@ -58,17 +59,19 @@ impl Outgoing {
             reliable: VecDeque::new(),
             unfinished: None,
             backlog: 0,
+            fragmented_backlog: 0,
             dropped: 0,
             window: config.send_window.into(),
             buffer: BytesMut::new(),
         }
     }
 
-    /// Returns the bytes of waiting reliable batches. A fragmented batch that is being sent counts
-    /// little, since it delays no other.
+    /// Returns the bytes of waiting reliable batches. Large fragmented batches, and the one that is
+    /// being sent, count little, since they delay no other.
     pub(super) fn backlog(&self) -> usize {
-        let passed_by = self.fragmented.waiting.front().map_or(0, Bytes::len);
-        self.backlog - passed_by + passed_by.div_ceil(LARGE_SHARE)
+        let waiting = self.fragmented.waiting.iter().map(Bytes::len).enumerate();
+        let passed = waiting.filter(|(place, length)| *place == 0 || *length > LARGE);
+        passed.fold(self.backlog, |sum, (_, length)| sum - length + length.div_ceil(LARGE_SHARE))
     }
 
     /// Returns the number of waiting unreliable batches that were dropped.
@@ -88,8 +91,13 @@ impl Outgoing {
             self.send_datagram(quinn, delivery, batch);
             return Ok(());
         }
+        // Fragmented batches leave room for the others, which pass them.
+        let (waiting, most) = match delivery.fragments() {
+            true => (self.fragmented_backlog, config.max_fragmented_backlog()),
+            false => (self.backlog, config.max_backlog()),
+        };
         // A single batch is always accepted, or the largest could never be sent.
-        if self.backlog > 0 && self.backlog + batch.len() > config.max_backlog() {
+        if waiting > 0 && waiting + batch.len() > most {
             return Err(NotSentError::Full { backlog: self.backlog });
         }
         let (queue, is_started) = match delivery {
@@ -100,6 +108,9 @@ impl Outgoing {
         let head = [head_of(delivery)];
         let head = if is_started { &[][..] } else { &head };
         self.backlog += head.len() + batch.len();
+        if delivery.fragments() {
+            self.fragmented_backlog += head.len() + batch.len();
+        }
         queue.push_back(with_head(&mut self.buffer, head, batch));
         self.write(quinn);
         Ok(())
@@ -131,7 +142,9 @@ impl Outgoing {
         self.ordered.write(quinn, &mut self.backlog);
         self.write_reliable(quinn);
         quinn.set_send_window(self.window - self.window / 4);
+        let before = self.backlog;
         self.fragmented.write(quinn, &mut self.backlog);
+        self.fragmented_backlog -= before - self.backlog;
         quinn.set_send_window(self.window);
     }
 
@@ -190,8 +203,11 @@ impl Ordered {
     }
 }
 
-/// Divisor of the bytes of a fragmented batch that count as backlog while it is sent: few enough
-/// that a session does not hold back other batches.
+/// Bytes above which a waiting fragmented batch is large. Smaller ones count in full, so that a peer
+/// that does not keep up with many of them is slow long before they are as many bytes as may wait.
+const LARGE: usize = 16 << 10;
+/// Divisor of the bytes of large batches that count as backlog: few enough that a session does not
+/// hold back other batches for all of those that may wait.
 const LARGE_SHARE: usize = 128;
 
 /// Returns the largest batch that is not fragmented, for every delivery.

@@ -38,7 +38,7 @@ impl Quic<Udp> {
     ///
     /// [`QuicError::Socket`] if there is no socket at this address.
     pub fn listen_self_signed(address: SocketAddr) -> Result<Self, QuicError> {
-        let why = |error: std::io::Error| QuicError::Socket { address, reason: error.to_string() };
+        let why = |error: std::io::Error| QuicError::Socket { address, reason: error.into() };
         let udp = Udp::server(address).map_err(why)?;
         let certificate = Certificate::self_signed([NAME])?;
         let quic = Self::listen(udp, &certificate, QuicConfig::default())?;
@@ -63,7 +63,7 @@ impl Quic<Udp> {
         now: Duration,
     ) -> Result<Self, QuicError> {
         let address = server;
-        let why = |error: std::io::Error| QuicError::Socket { address, reason: error.to_string() };
+        let why = |error: std::io::Error| QuicError::Socket { address, reason: error.into() };
         let udp = Udp::client(server).map_err(why)?;
         let trust = Trust::Pinned(vec![fingerprint]);
         Self::connect(udp, server, NAME, &trust, QuicConfig::default(), now)

@@ -68,9 +68,39 @@ fn of_code(code: TransportErrorCode, text: &str) -> Reason {
     match alert {
         Some(alert) if CERTIFICATE_ALERTS.contains(&alert) => Reason::certificate(text),
         Some(alert) => Reason::failed(&format!("TLS alert {alert}: {text}")),
-        None => Reason::failed(&format!("QUIC error {code:#x}: {text}")),
+        None => {
+            let known = [name_of(code), text].into_iter().filter(|part| !part.is_empty());
+            let said: Vec<_> = known.collect();
+            Reason::failed(&format!("QUIC error {code:#x}: {}", said.join(", ")))
+        }
     }
 }
+
+/// Returns the name of an error of QUIC; nothing if the code is unknown.
+fn name_of(code: u64) -> &'static str {
+    usize::try_from(code).ok().and_then(|code| CODES.get(code)).copied().unwrap_or_default()
+}
+
+/// Errors of QUIC by their code (RFC 9000, 20.1).
+const CODES: [&str; 17] = [
+    "NO_ERROR",
+    "INTERNAL_ERROR",
+    "CONNECTION_REFUSED",
+    "FLOW_CONTROL_ERROR",
+    "STREAM_LIMIT_ERROR",
+    "STREAM_STATE_ERROR",
+    "FINAL_SIZE_ERROR",
+    "FRAME_ENCODING_ERROR",
+    "TRANSPORT_PARAMETER_ERROR",
+    "CONNECTION_ID_LIMIT_ERROR",
+    "PROTOCOL_VIOLATION",
+    "INVALID_TOKEN",
+    "APPLICATION_ERROR",
+    "CRYPTO_BUFFER_EXCEEDED",
+    "KEY_UPDATE_ERROR",
+    "AEAD_LIMIT_REACHED",
+    "NO_VIABLE_PATH",
+];
 
 /// First code of the TLS alerts in QUIC's errors (RFC 9001, 4.8).
 const CRYPTO_ERRORS: u64 = 0x100;
@@ -92,7 +122,24 @@ mod tests {
             TransportError { code, frame: None, reason: "CID authentication failure".into() };
         let error = ConnectionError::TransportError(error);
         assert_eq!(reason_of(&error, Side::Client), Reason::Forgotten);
-        let failed = "QUIC error 0x8: CID authentication failure";
+        let failed = "QUIC error 0x8: TRANSPORT_PARAMETER_ERROR, CID authentication failure";
         assert_eq!(reason_of(&error, Side::Server), Reason::failed(failed));
+    }
+
+    #[test]
+    fn errors_of_quic_have_their_names() {
+        let known = [
+            TransportErrorCode::FLOW_CONTROL_ERROR,
+            TransportErrorCode::STREAM_STATE_ERROR,
+            TransportErrorCode::PROTOCOL_VIOLATION,
+            TransportErrorCode::NO_VIABLE_PATH,
+        ];
+        // The library knows the same names.
+        for code in known {
+            assert_eq!(name_of(code.into()), format!("{code:?}"));
+        }
+        assert_eq!((name_of(0x11), name_of(u64::MAX)), ("", ""));
+        let silent = of_code(TransportErrorCode::PROTOCOL_VIOLATION, "");
+        assert_eq!(silent, Reason::failed("QUIC error 0xa: PROTOCOL_VIOLATION"));
     }
 }

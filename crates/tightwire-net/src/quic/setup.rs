@@ -16,7 +16,8 @@ use super::congestion::{WindowFactory, WindowState};
 use super::guard::{Guard, GuardedClient, GuardedServer, UNAUTHENTICATED_STREAMS};
 use super::ids::{ConnectionIds, KeyedHash};
 use super::{Certificate, CertificateError, QuicConfig, Trust};
-use crate::limits::{LimitError, at_least};
+use crate::limits::{LimitError, at_least, at_most, below};
+use crate::transport::Cause;
 
 /// Reason why a [`Quic`](crate::quic::Quic) endpoint could not be created.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -29,18 +30,16 @@ pub enum QuicError {
         /// Address of the server.
         server: SocketAddr,
         /// The reason.
-        reason: String,
+        reason: Cause,
     },
     /// The socket cannot be opened.
     Socket {
         /// Address of the socket, or of its server.
         address: SocketAddr,
         /// The error of the system.
-        reason: String,
+        reason: Cause,
     },
-    /// A limit is invalid.
-    Config(&'static str),
-    /// A limit is too small.
+    /// A limit cannot work, for itself or beside another.
     Limit(LimitError),
 }
 
@@ -122,14 +121,13 @@ pub(super) fn endpoint(secrets: &Secrets, config: &QuicConfig) -> EndpointConfig
 }
 
 fn transport(config: &QuicConfig, window: WindowState) -> Result<TransportConfig, QuicError> {
-    check(config)?;
-    let idle = IdleTimeout::try_from(config.idle_timeout)
-        .map_err(|_| QuicError::Config("`idle_timeout` is longer than QUIC can express"))?;
-    // QUIC adds it to the time; one that is longer never comes.
-    let keep_alive = Some(config.keep_alive).filter(|pause| *pause < Duration::from_secs(86400));
+    check(config).map_err(QuicError::Limit)?;
+    // Never fails: the check bounds it.
+    let idle = IdleTimeout::try_from(config.idle_timeout).ok();
+    let keep_alive = Some(config.keep_alive).filter(|interval| *interval != Duration::MAX);
     let mut transport = TransportConfig::default();
     transport
-        .max_idle_timeout(Some(idle))
+        .max_idle_timeout(idle)
         .keep_alive_interval(keep_alive)
         .initial_rtt(INITIAL_ROUND_TRIP)
         .max_concurrent_bidi_streams(VarInt::from_u32(0))
@@ -138,8 +136,9 @@ fn transport(config: &QuicConfig, window: WindowState) -> Result<TransportConfig
         .stream_receive_window(VarInt::from_u32(config.receive_window))
         .receive_window(VarInt::from_u32(config.receive_window))
         .send_window(config.send_window.into())
-        // Streams of one small batch each: cutting them up would only make packets of pieces.
-        .send_fairness(false)
+        // Without it, QUIC goes on with the stream that it has begun whatever the priority of others:
+        // a large batch would hold up small ones for as long as its stream has bytes to send.
+        .send_fairness(true)
         .datagram_receive_buffer_size(Some(config.receive_datagrams))
         .datagram_send_buffer_size(config.send_datagrams)
         .congestion_controller_factory(Arc::new(WindowFactory { state: window }));
@@ -168,9 +167,12 @@ const UNAUTHENTICATED_CRYPTO: usize = 8 << 10;
 /// that loses a fifth did not connect within 5 seconds.
 const INITIAL_ROUND_TRIP: Duration = Duration::from_millis(100);
 
+/// Longest time of silence. A longer one is as good as none, and QUIC adds it to times.
+const MAX_IDLE_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
 /// Refuses limits with which nothing would work, without a visible reason.
-fn check(config: &QuicConfig) -> Result<(), QuicError> {
-    let least = |limit, value, least| at_least(limit, value, "", least).map_err(QuicError::Limit);
+pub(super) fn check(config: &QuicConfig) -> Result<(), LimitError> {
+    let least = |limit, value: usize, least| at_least(limit, value, "", least);
     least("send_datagrams", config.send_datagrams, 4096)?;
     least("receive_datagrams", config.receive_datagrams, 4096)?;
     least("send_window", config.send_window as usize, 16 << 10)?;
@@ -179,13 +181,15 @@ fn check(config: &QuicConfig) -> Result<(), QuicError> {
     least("packets_per_input", config.packets_per_input, 1)?;
     least("packets_per_second", config.packets_per_second as usize, 50)?;
     least("reliable_streams", config.reliable_streams as usize, 1)?;
-    if config.idle_timeout < Duration::from_millis(100) {
-        return Err(QuicError::Config("`idle_timeout` must be at least 100 ms"));
+    at_most("reliable_streams", config.reliable_streams as usize, "", 1 << 16)?;
+    let QuicConfig { idle_timeout, keep_alive, .. } = *config;
+    at_least("idle_timeout", idle_timeout, "", Duration::from_millis(100))?;
+    at_most("idle_timeout", idle_timeout, "", MAX_IDLE_TIMEOUT)?;
+    match keep_alive {
+        // There is none.
+        Duration::MAX => Ok(()),
+        _ => below("keep_alive", keep_alive, "`idle_timeout`", idle_timeout),
     }
-    if config.reliable_streams > 1 << 16 {
-        return Err(QuicError::Config("`reliable_streams` must be at most 65536"));
-    }
-    Ok(())
 }
 
 impl From<CertificateError> for QuicError {
@@ -202,7 +206,6 @@ impl fmt::Display for QuicError {
             Self::Socket { address, reason } => {
                 write!(f, "cannot open a socket for {address}: {reason}")
             }
-            Self::Config(wrong) => f.write_str(wrong),
             Self::Limit(error) => error.fmt(f),
         }
     }
@@ -212,7 +215,98 @@ impl core::error::Error for QuicError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match self {
             Self::Certificate(error) => Some(error),
-            _ => None,
+            Self::Address { reason, .. } | Self::Socket { reason, .. } => reason.source(),
+            Self::Limit(error) => Some(error),
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use core::error::Error as _;
+    use std::io;
+    use std::net::UdpSocket;
+
+    use super::*;
+    use crate::link::LinkConfig;
+    use crate::quic::{Network, Quic};
+    use crate::transport::ReconnectError;
+
+    #[test]
+    fn limits_that_cannot_work_are_refused_with_both_numbers() {
+        let refused = |change: fn(&mut QuicConfig)| {
+            let mut config = QuicConfig::default();
+            change(&mut config);
+            check(&config).map_err(|error| error.to_string()).err().unwrap_or_default()
+        };
+        assert_eq!(refused(|_| {}), "");
+        let texts = [
+            refused(|config| config.send_datagrams = 4095),
+            refused(|config| config.receive_datagrams = 0),
+            refused(|config| config.send_window = 16_383),
+            refused(|config| config.receive_window = 0),
+            refused(|config| config.max_unauthenticated = 0),
+            refused(|config| config.packets_per_input = 0),
+            refused(|config| config.packets_per_second = 49),
+            refused(|config| config.reliable_streams = 0),
+            refused(|config| config.reliable_streams = 65_537),
+            refused(|config| config.idle_timeout = Duration::from_millis(99)),
+            refused(|config| config.idle_timeout = Duration::MAX),
+            refused(|config| config.keep_alive = config.idle_timeout),
+            refused(|config| config.idle_timeout = Duration::from_secs(1)),
+        ];
+        let expected = [
+            "`send_datagrams` is 4095, but must be at least 4096",
+            "`receive_datagrams` is 0, but must be at least 4096",
+            "`send_window` is 16383, but must be at least 16384",
+            "`receive_window` is 0, but must be at least 16384",
+            "`max_unauthenticated` is 0, but must be at least 1",
+            "`packets_per_input` is 0, but must be at least 1",
+            "`packets_per_second` is 49, but must be at least 50",
+            "`reliable_streams` is 0, but must be at least 1",
+            "`reliable_streams` is 65537, but must be at most 65536",
+            "`idle_timeout` is 99ms, but must be at least 100ms",
+            "`idle_timeout` is 18446744073709551615.999999999s, but must be at most 31536000s",
+            "`keep_alive` is 10s, but must be less than idle_timeout, which is 10s",
+            "`keep_alive` is 2s, but must be less than idle_timeout, which is 1s",
+        ];
+        assert_eq!(texts, expected);
+        assert_eq!(refused(|config| config.keep_alive = Duration::MAX), "", "never");
+    }
+
+    #[test]
+    fn errors_have_their_cause() {
+        let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let error = Quic::listen_self_signed(taken.local_addr().unwrap()).unwrap_err();
+        let cause = error.source().and_then(|cause| cause.downcast_ref::<io::Error>());
+        assert_eq!(cause.map(io::Error::kind), Some(io::ErrorKind::AddrInUse));
+
+        let (config, nowhere) = (QuicConfig::default(), ([10, 0, 0, 1], 0).into());
+        let network = Network::new(LinkConfig::default(), 1);
+        let connect = |config| {
+            let socket = network.socket(([10, 0, 0, 2], 1000).into());
+            let trust = Trust::Pinned(vec![crate::quic::Fingerprint([0; 32])]);
+            Quic::connect(socket, nowhere, "game.example", &trust, config, Duration::ZERO)
+        };
+        let error = connect(config).unwrap_err();
+        assert!(matches!(error, QuicError::Address { .. }), "{error}");
+        assert!(error.source().unwrap().is::<quinn_proto::ConnectError>());
+
+        let error = connect(QuicConfig { send_window: 0, ..config }).unwrap_err();
+        let limit = error.source().and_then(|cause| cause.downcast_ref::<LimitError>());
+        assert_eq!(limit.map(|limit| limit.limit), Some("send_window"));
+
+        let error = ReconnectError::Failed(error.into());
+        assert!(error.source().unwrap().is::<QuicError>());
+
+        let error = Certificate::from_der(vec![vec![0; 100]], vec![7; 10]).unwrap_err();
+        assert!(matches!(error, CertificateError::Unreadable { .. }), "{error}");
+        let pem = Certificate::self_signed(["game.example"]).unwrap();
+        let error = Certificate::from_pem(
+            &pem.chain_pem(),
+            "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+        );
+        assert!(error.unwrap_err().source().unwrap().is::<rustls::Error>());
     }
 }

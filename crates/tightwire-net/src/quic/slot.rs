@@ -17,7 +17,7 @@ use quinn_proto::{ConnectionEvent, Dir, EndpointEvent, Event as QuinnEvent, Stre
 use super::QuicConfig;
 use super::acceptor::Counted;
 use super::congestion::WindowState;
-use super::flood::TokenBucket;
+use super::flood::{InputShare, TokenBucket};
 use super::guard::{Guard, Work};
 use super::incoming::Incoming;
 use super::outgoing::{Outgoing, datagram_room, max_datagram};
@@ -68,8 +68,9 @@ pub(super) struct Slot {
     pub(super) is_welcome: bool,
     /// Unvalidated new address of the peer.
     new_address: Option<SocketAddr>,
-    /// Work that this side still does for the connection.
+    /// Work that this side still does for the connection, and that it did in this input.
     pub(super) bucket: TokenBucket,
+    pub(super) share: InputShare,
     /// Largest datagram that there ever was room for, in bytes: batches of this size may wait.
     largest_datagram: usize,
 }
@@ -135,6 +136,7 @@ impl Slot {
             guard,
             new_address: None,
             bucket: TokenBucket::default(),
+            share: InputShare::default(),
             largest_datagram: 0,
         }
     }

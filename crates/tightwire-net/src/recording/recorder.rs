@@ -14,7 +14,9 @@ use super::error::VERSION;
 use super::record::{self, Header, MAGIC, Record, RecordedPath, SendResult, nanos};
 use crate::reason::Reason;
 use crate::session::SessionConfig;
-use crate::transport::{Connection, Event, NotSentError, Path, ReconnectError, Transport};
+use crate::transport::{
+    Connection, Event, NotSentError, Path, ReconnectError, Transport, TransportLimits,
+};
 
 /// A [`Transport`] that wraps another and records all of its results in a file: enough for a
 /// [`Replay`](crate::recording::Replay) to repeat the session.
@@ -199,6 +201,10 @@ impl<T: Transport, W: Write> Transport for Recorder<T, W> {
         let result = self.transport.reconnect(now);
         self.log.get_mut().write(&mut Record::Reconnected { is_begun: result.is_ok() });
         result
+    }
+
+    fn limits(&self) -> TransportLimits {
+        self.transport.limits()
     }
 
     fn path(&self, connection: Connection) -> Option<Path> {

@@ -13,7 +13,7 @@ use super::RecordingError;
 use super::record::{self, Header, MAGIC, Record, RecordedPath};
 use crate::reason::Reason;
 use crate::session::SessionConfig;
-use crate::transport::{Connection, Event, NotSentError, Path, ReconnectError, Transport};
+use crate::transport::{Cause, Connection, Event, NotSentError, Path, ReconnectError, Transport};
 
 /// A [`Transport`] that returns the results that a [`Recorder`](crate::recording::Recorder)
 /// recorded. A session of the same program, with the [configuration](Self::config) of the recorded
@@ -278,7 +278,7 @@ impl<R: Read> Transport for Replay<R> {
         let is_it = |record: &Record| matches!(record, Record::Reconnected { .. });
         match self.reader.get_mut().take("connected again", is_it) {
             Some(Record::Reconnected { is_begun: true }) => Ok(()),
-            _ => Err(ReconnectError::Failed("it could not when this was recorded".into())),
+            _ => Err(ReconnectError::Failed(Cause::text("it could not when this was recorded"))),
         }
     }
 

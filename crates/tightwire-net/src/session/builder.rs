@@ -12,6 +12,7 @@ use super::control::MAX_TOKEN;
 use super::gate::OpenToAnyone;
 use super::role::{ClientRole, ServerRole};
 use super::{Admit, Client, Server, SessionConfig, SessionError};
+use crate::limits::at_most_bytes;
 use crate::transport::Transport;
 
 /// Registers the messages of a [`Server`], and sets which clients may connect to it.
@@ -204,13 +205,7 @@ impl<C: 'static, T: Transport> ClientBuilder<C, T> {
     /// [`SessionError`] with the setting that is invalid.
     pub fn build(self, transport: T) -> Result<Client<C, T>, SessionError> {
         let Self { config, messages, token, .. } = self;
-        if token.len() > MAX_TOKEN {
-            return Err(SessionError::TooLong {
-                setting: "token",
-                length: token.len(),
-                limit: MAX_TOKEN,
-            });
-        }
+        at_most_bytes("token", token.len(), MAX_TOKEN).map_err(SessionError::Limit)?;
         let mut messenger = messages.build()?;
         let no_peer = messenger.add_peer(0);
         messenger.remove_peer(no_peer);

@@ -31,7 +31,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         messenger: Messenger<C>,
         role: R,
     ) -> Result<Self, SessionError> {
-        config.check().map_err(SessionError::Limit)?;
+        config.check(&transport.limits(), R::IS_SERVER).map_err(SessionError::Limit)?;
         if messenger.messages().next().is_none() {
             return Err(SessionError::Config("no message is registered: add one to the builder"));
         }
@@ -111,8 +111,8 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
                 open.dropped += 1;
                 return Ok(());
             }
-            if !open.waiting.is_empty() && delivery.is_reliable() {
-                open.waiting.push_back((delivery, batch.into()));
+            if open.is_waiting(delivery) {
+                open.wait(delivery, batch.into());
                 return Ok(());
             }
             let Err(error) = transport.send(connection, delivery, batch) else { return Ok(()) };
@@ -126,7 +126,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
                 // A peer that missed a reliable message would have another state from then on: the
                 // batch waits.
                 NotSentError::Full { .. } => {
-                    open.waiting.push_back((delivery, batch.into()));
+                    open.wait(delivery, batch.into());
                     return Ok(());
                 }
                 NotSentError::TooLarge { .. } => {
@@ -135,8 +135,8 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             }
             Err(Disconnected)
         });
-        for (_, open) in links.open_mut().filter(|(_, open)| !open.waiting.is_empty()) {
-            messenger.set_blocked(open.peer, true);
+        for (_, open) in links.open_mut() {
+            block(messenger, open);
         }
         self.close_failed();
         self.hub.remove_disconnected();
@@ -164,15 +164,16 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
     fn send_internal(&mut self, connection: Connection) {
         let Self { transport, hub, .. } = self;
         let mut open = hub.links.opened_mut(connection);
-        if let Some(open) = open.as_deref_mut().filter(|open| !open.waiting.is_empty()) {
-            open.waiting.push_back((InternalBatch::DELIVERY, hub.out.clone()));
+        let is_waiting = |open: &&mut Open| open.is_waiting(InternalBatch::DELIVERY);
+        if let Some(open) = open.as_deref_mut().filter(is_waiting) {
+            open.wait(InternalBatch::DELIVERY, hub.out.clone());
             return;
         }
         let reason = match transport.send(connection, InternalBatch::DELIVERY, &hub.out) {
             Ok(()) | Err(NotSentError::NotConnected(_)) => return,
             Err(NotSentError::Full { .. }) => {
                 if let Some(open) = open {
-                    open.waiting.push_back((InternalBatch::DELIVERY, hub.out.clone()));
+                    open.wait(InternalBatch::DELIVERY, hub.out.clone());
                     return;
                 }
                 Reason::TooSlow
@@ -186,15 +187,14 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
     fn send_waiting(&mut self) {
         let Self { transport, hub, failed, .. } = self;
         for (connection, open) in hub.links.open_mut() {
-            while let Some((delivery, batch)) = open.waiting.front() {
-                match transport.send(connection, *delivery, batch) {
-                    Ok(()) => drop(open.waiting.pop_front()),
-                    Err(NotSentError::Full { .. } | NotSentError::NotConnected(_)) => break,
-                    Err(error) => {
-                        failed.push((connection, Reason::failed(&error.to_string())));
-                        break;
-                    }
-                }
+            let sent =
+                open.send_waiting(|delivery, batch| transport.send(connection, delivery, batch));
+            let is_later = |error: &NotSentError| {
+                matches!(error, NotSentError::Full { .. } | NotSentError::NotConnected(_))
+            };
+            let mut errors = sent.into_iter().filter_map(Result::err);
+            if let Some(error) = errors.find(|error| !is_later(error)) {
+                failed.push((connection, Reason::failed(&error.to_string())));
             }
         }
         self.close_failed();
@@ -330,15 +330,17 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         for (connection, open) in links.open_mut() {
             let Some(path) = transport.path(connection) else { continue };
             set_limits(messenger, open.peer, &path);
-            let is_slow = path.backlog > config.max_backlog || !open.waiting.is_empty();
+            let is_slow = path.backlog > config.max_backlog;
             let backlog = path.backlog.saturating_add(open.waiting_bytes());
-            if !is_slow {
+            if !is_slow && !open.has_waiting() {
                 open.clear_stall();
             } else if open.stalled_for(backlog, *now) >= config.patience {
                 failed.push((connection, Reason::TooSlow));
             }
             open.is_dropping = path.backlog > config.drop_unreliable_above();
             messenger.set_blocked(open.peer, is_slow);
+            messenger.set_fragmented_blocked(open.peer, false);
+            block(messenger, open);
         }
         self.close_failed();
     }
@@ -350,7 +352,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             let is_early = |last| now.saturating_sub(last) < SCHEMA_INTERVAL;
             // Nor while batches wait: a peer that takes nothing could ask for more and more.
             open.is_schema_requested
-                && open.waiting.is_empty()
+                && !open.has_waiting()
                 && !open.schema_sent_at.is_some_and(is_early)
         };
         loop {
@@ -368,6 +370,17 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             }
             self.apply(step);
         }
+    }
+}
+
+/// Blocks a peer that has waiting batches; for the delivery that fragments alone, if only such batches
+/// wait.
+fn block<C: 'static>(messenger: &mut Messenger<C>, open: &Open) {
+    if open.is_waiting(Delivery::Reliable) {
+        messenger.set_blocked(open.peer, true);
+    }
+    if open.is_waiting(Delivery::ReliableOrderedFragmented) {
+        messenger.set_fragmented_blocked(open.peer, true);
     }
 }
 

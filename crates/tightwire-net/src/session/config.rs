@@ -7,7 +7,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::message::MessengerConfig;
 use tightwire_snapshot as snapshot;
 
-use crate::limits::{LimitError, at_least};
+use crate::limits::{LimitError, at_least, at_most};
+use crate::transport::TransportLimits;
 
 /// Configuration of a [`Server`](crate::session::Server) or [`Client`](crate::session::Client).
 /// Both sides need the same [`game`](Self::game) and [`version`](Self::version), and the same
@@ -34,11 +35,12 @@ pub struct SessionConfig {
     /// Description of the players' input, which is part of the protocol id:
     /// [`Game::input`](crate::play::Game::input) sets it. Default: `None`.
     pub input: Option<snapshot::Description>,
-    /// Limits of messages. `max_fragmented` is at most that of the transport, or no connection is
-    /// established. A server makes `receive_queue` so long that no client takes another's room.
+    /// Limits of messages. `max_fragmented` is at most that of the transport, or the session is not
+    /// built; over a transport that does not [tell](crate::transport::Transport::limits), no
+    /// connection is established. A server makes `receive_queue` so long that no client takes another's room.
     /// Default: that of [`MessengerConfig`].
     pub messenger: MessengerConfig,
-    /// Largest number of clients of a server.
+    /// Largest number of clients of a server; at most the connections of its transport.
     /// Default: 64.
     pub max_clients: usize,
     /// Time limit of a handshake.
@@ -100,7 +102,16 @@ impl SessionConfig {
     }
 
     /// Refuses limits that cannot work together.
-    pub(super) fn check(&self) -> Result<(), LimitError> {
+    pub(super) fn check(
+        &self,
+        transport: &TransportLimits,
+        is_server: bool,
+    ) -> Result<(), LimitError> {
+        let most = transport.max_fragmented.unwrap_or(usize::MAX);
+        let largest = self.messenger.max_fragmented;
+        at_most("messenger.max_fragmented", largest, "`max_fragmented` of the transport", most)?;
+        let most = transport.max_connections.filter(|_| is_server).unwrap_or(usize::MAX);
+        at_most("max_clients", self.max_clients, "`max_connections` of the transport", most)?;
         let MessengerConfig { batch_messages, peer_messages, receive_queue, .. } = self.messenger;
         let twice = batch_messages.saturating_mul(2);
         at_least("peer_messages", peer_messages, "twice `batch_messages`", twice)?;
@@ -140,7 +151,9 @@ mod tests {
         let refused = |change: fn(&mut SessionConfig)| {
             let mut config = SessionConfig::default();
             change(&mut config);
-            config.check().err().map(|error| error.to_string()).unwrap_or_default()
+            let transport =
+                TransportLimits { max_fragmented: Some(50 << 20), max_connections: Some(64) };
+            config.check(&transport, true).err().map(|error| error.to_string()).unwrap_or_default()
         };
         assert_eq!(refused(|_| {}), "");
         assert_eq!(refused(|config| config.messenger.max_fragmented = 50 << 20), "");
@@ -148,6 +161,19 @@ mod tests {
             refused(|config| config.messenger.peer_messages = 511),
             "`peer_messages` is 511, but must be at least 512 (twice `batch_messages`)"
         );
+        assert_eq!(
+            refused(|config| config.messenger.max_fragmented = 60_000_000),
+            "`messenger.max_fragmented` is 60000000, but must be at most max_fragmented of the \
+             transport, which is 52428800"
+        );
+        assert_eq!(
+            refused(|config| config.max_clients = 65),
+            "`max_clients` is 65, but must be at most max_connections of the transport, which is 64"
+        );
+        let many = SessionConfig { max_clients: 65, ..SessionConfig::default() };
+        let one = TransportLimits { max_connections: Some(1), ..TransportLimits::default() };
+        assert_eq!(many.check(&one, false), Ok(()), "a client has no clients");
+        assert_eq!(many.check(&TransportLimits::default(), true), Ok(()));
         assert_eq!(
             refused(|config| config.messenger.receive_queue = 0),
             "`receive_queue` is 0, but must be at least 512 (twice `batch_messages`)"

@@ -7,6 +7,7 @@ use tightwire_core::stream::Wire;
 use tightwire_snapshot as snapshot;
 
 use super::{SessionConfig, SessionError};
+use crate::limits::at_most_bytes;
 
 /// The properties that both sides must share, as they are sent to the other side.
 #[derive(Wire, Clone, PartialEq, Debug, Default)]
@@ -25,11 +26,8 @@ impl Description {
         config: &SessionConfig,
         messenger: &Messenger<C>,
     ) -> Result<Self, SessionError> {
-        for (setting, text) in [("game", &config.game), ("version", &config.version)] {
-            let (length, limit) = (text.len(), 255);
-            if length > limit {
-                return Err(SessionError::TooLong { setting, length, limit });
-            }
+        for (limit, text) in [("game", &config.game), ("version", &config.version)] {
+            at_most_bytes(limit, text.len(), 255).map_err(SessionError::Limit)?;
         }
         let schema = messenger.schema()?;
         let MessengerConfig { packing, channels, max_fragmented, batch_messages, .. } =

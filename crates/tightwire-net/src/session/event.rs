@@ -83,16 +83,7 @@ pub enum SessionError {
     Schema(SchemaError),
     /// The configuration is invalid.
     Config(&'static str),
-    /// A setting is longer than the wire can carry.
-    TooLong {
-        /// Name of the setting.
-        setting: &'static str,
-        /// Length of the setting, in bytes.
-        length: usize,
-        /// Largest length, in bytes.
-        limit: usize,
-    },
-    /// Two limits cannot work together.
+    /// A limit is invalid, alone or beside another.
     Limit(LimitError),
     /// The server has no setting for which clients may connect.
     NoAdmission,
@@ -104,9 +95,6 @@ impl fmt::Display for SessionError {
             Self::Messages(error) => error.fmt(f),
             Self::Schema(error) => error.fmt(f),
             Self::Config(wrong) => f.write_str(wrong),
-            Self::TooLong { setting, length, limit } => {
-                write!(f, "`{setting}` has {length} bytes: at most {limit} are allowed")
-            }
             Self::Limit(error) => error.fmt(f),
             Self::NoAdmission => f.write_str(
                 "the server has no admission: call `with_tokens`, or `open_to_anyone` to admit \

@@ -61,7 +61,9 @@ pub(super) struct Open {
     slow: Option<Stall>,
     /// Reliable batches that the transport had no room for. While there are some, the peer is
     /// blocked, so they are at most those of a frame.
-    pub(super) waiting: VecDeque<(Delivery, Vec<u8>)>,
+    waiting: VecDeque<(Delivery, Vec<u8>)>,
+    /// The same of those that fragment, which hold up no others.
+    waiting_fragmented: VecDeque<(Delivery, Vec<u8>)>,
     /// Unreliable batches are dropped now, and the number that was dropped.
     pub(super) is_dropping: bool,
     pub(super) dropped: u64,
@@ -96,6 +98,7 @@ impl Open {
             is_ready,
             slow: None,
             waiting: VecDeque::new(),
+            waiting_fragmented: VecDeque::new(),
             is_dropping: false,
             dropped: 0,
             frames: FrameQuota::default(),
@@ -105,9 +108,46 @@ impl Open {
         }
     }
 
+    /// Returns the waiting batches that those of a delivery follow.
+    fn queue(&self, delivery: Delivery) -> &VecDeque<(Delivery, Vec<u8>)> {
+        if delivery.fragments() { &self.waiting_fragmented } else { &self.waiting }
+    }
+
+    /// Whether batches of a delivery have to wait behind others.
+    pub(super) fn is_waiting(&self, delivery: Delivery) -> bool {
+        delivery.is_reliable() && !self.queue(delivery).is_empty()
+    }
+
+    /// Whether any batches wait.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty() || !self.waiting_fragmented.is_empty()
+    }
+
+    /// Keeps a batch that the transport has no room for.
+    pub(super) fn wait(&mut self, delivery: Delivery, batch: Vec<u8>) {
+        let fragments = delivery.fragments();
+        let queue = if fragments { &mut self.waiting_fragmented } else { &mut self.waiting };
+        queue.push_back((delivery, batch));
+    }
+
+    /// Sends the waiting batches of both kinds in their order, until `send` refuses one.
+    pub(super) fn send_waiting<E>(
+        &mut self,
+        mut send: impl FnMut(Delivery, &[u8]) -> Result<(), E>,
+    ) -> [Result<(), E>; 2] {
+        [&mut self.waiting, &mut self.waiting_fragmented].map(|queue| {
+            while let Some((delivery, batch)) = queue.front() {
+                send(*delivery, batch)?;
+                queue.pop_front();
+            }
+            Ok(())
+        })
+    }
+
     /// Returns the bytes of waiting reliable batches.
     pub(super) fn waiting_bytes(&self) -> usize {
-        self.waiting.iter().map(|(_, batch)| batch.len()).sum()
+        let all = self.waiting.iter().chain(&self.waiting_fragmented);
+        all.map(|(_, batch)| batch.len()).sum()
     }
 
     /// Records a backlog that is too large; returns for how long it has not become smaller.

@@ -16,7 +16,7 @@ mod play_access;
 mod role;
 mod server;
 
-pub use crate::limits::LimitError;
+pub use crate::limits::{LimitBound, LimitError, LimitValue};
 pub use builder::{ClientBuilder, ServerBuilder};
 pub use client::Client;
 pub use config::SessionConfig;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tightwire::Delivery;
 use tightwire::transport::conformance::{self, Clock, Options, Pair};
 use tightwire::transport::{
-    Connection, Event, InProcess, NotSentError, Reason, ReconnectError, Transport,
+    Cause, Connection, Event, InProcess, NotSentError, Reason, ReconnectError, Transport,
 };
 
 use crate::common::volume::volume;
@@ -240,7 +240,7 @@ fn either_end_can_reconnect_without_stale_events() {
     drop(server);
     client.handle_input(NOW);
     assert!(matches!(client.poll_event(), Some(Event::Disconnected { .. })));
-    let gone = ReconnectError::Failed("the other end was dropped".into());
+    let gone = ReconnectError::Failed(Cause::text("the other end was dropped"));
     assert_eq!(client.reconnect(NOW), Err(gone));
 }
 

@@ -30,6 +30,7 @@ mod session_attacks_quic;
 mod session_hostile;
 mod session_log;
 mod session_networks;
+mod session_panics;
 mod session_slow;
 mod threads;
 mod token;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tightwire::Delivery;
-use tightwire::message::{InternalBatch, SendError};
+use tightwire::message::{InternalBatch, MessengerConfig, SendError};
 use tightwire::transport::{Connection, Reason, Transport};
 use tightwire::{Server, SessionConfig};
 
@@ -54,6 +54,20 @@ fn a_server_without_a_limit_of_clients_takes_one() {
     let (mut server, mut client) = (server(config, &net), client("7", &net));
     settle(&mut server, &mut [&mut client], 0);
     assert_eq!(client.connected().len(), 1);
+}
+
+/// A transport that does not tell its limits before there is a connection.
+#[test]
+fn differing_limits_are_no_protocol_violation() {
+    let net = Net::default();
+    let messenger = MessengerConfig { max_fragmented: 2 << 20, ..MessengerConfig::default() };
+    let mut server = server(SessionConfig { messenger, ..config() }, &net);
+    let mut client = client("7", &net);
+    settle(&mut server, &mut [&mut client], 0);
+    // No client that could send too much connects, and both sides get the reason.
+    let [said] = &client.reasons()[..] else { panic!("{:?}", client.reasons()) };
+    assert!(said.contains("max_fragmented: the transport carries 1048576 bytes"), "{said}");
+    assert_eq!(client.connected().len(), 0);
 }
 
 #[test]

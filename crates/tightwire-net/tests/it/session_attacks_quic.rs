@@ -6,7 +6,7 @@ use tightwire::Delivery;
 use tightwire::link::LinkConfig;
 use tightwire::quic::{Certificate, Network, Quic, QuicConfig, SimulatedSocket, Trust};
 use tightwire::transport::Reason;
-use tightwire::{Client, Server, SessionEvent};
+use tightwire::{Client, Server, SessionConfig, SessionEvent};
 
 use crate::common::game::{Level, ReceivedMessages, config, messages};
 
@@ -139,35 +139,25 @@ fn a_client_that_leaves_while_it_connects_never_connects() {
 }
 
 #[test]
-fn differing_limits_are_no_protocol_violation() {
+fn limits_beyond_those_of_the_transport_are_refused_when_built() {
     let small = QuicConfig { max_fragmented: 64 << 10, ..QuicConfig::default() };
-    let world = World::new(small);
-    let transport = world.client(ms(0));
-    let mut client = Client::builder(config()).register(messages).build(transport).unwrap();
-    let mut server =
-        Server::builder(config()).open_to_anyone().register(messages).build(world.server).unwrap();
-    let (mut here, mut there) = (ReceivedMessages::default(), ReceivedMessages::default());
-    let (mut reasons, mut sent) = (Vec::new(), None);
-    for frame in 0..100 {
-        let now = ms(16) * frame;
-        server.receive(now, &mut there);
-        server.transmit(now);
-        client.receive(now, &mut here);
-        client.transmit(now);
-        while let Some(event) = client.poll_event() {
-            match event {
-                SessionEvent::Connected { .. } => {
-                    let level = Level { data: vec![7; 100_000] };
-                    let route = Delivery::ReliableOrderedFragmented;
-                    sent = Some(client.send(&level, route));
-                }
-                SessionEvent::Disconnected { reason, .. } => reasons.push(reason),
-                _ => {}
-            }
-        }
-    }
-    // No client that could send too much connects, and both sides get the reason.
-    let [Reason::Failed(said)] = &reasons[..] else { panic!("{reasons:?}") };
-    assert!(said.starts_with("max_fragmented: the transport carries 65536 bytes"), "{said}");
-    assert_eq!((sent, server.peers().count()), (None, 0));
+    let built = |limits, config| {
+        let server = Server::builder(config).open_to_anyone().register(messages);
+        server.build(World::new(limits).server).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(
+        built(small, config()),
+        Err("`messenger.max_fragmented` is 1048576, but must be at most max_fragmented of the \
+             transport, which is 65536"
+            .into())
+    );
+    let many = SessionConfig { max_clients: 1101, ..config() };
+    assert_eq!(
+        built(QuicConfig::default(), many.clone()),
+        Err("`max_clients` is 1101, but must be at most max_connections of the transport, which \
+             is 1100"
+            .into())
+    );
+    let enough = QuicConfig { max_connections: 1101, ..QuicConfig::default() };
+    assert_eq!(built(enough, many), Ok(()));
 }

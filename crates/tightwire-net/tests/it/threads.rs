@@ -2,6 +2,7 @@
 
 use tightwire::message::{Messenger, MessengerBuilder};
 use tightwire::packet::Protocol;
+use tightwire::play::{self, Game, Input};
 use tightwire::quic::{Quic, SimulatedSocket, Udp};
 use tightwire::session::{ClientBuilder, ServerBuilder};
 use tightwire::snapshot::{self, Playback};
@@ -15,6 +16,13 @@ type Local = std::rc::Rc<()>;
 
 #[derive(Wire, Message, Default)]
 struct Jump;
+
+#[derive(Wire, Default, Clone)]
+struct Drive {
+    fire: bool,
+}
+
+impl Input for Drive {}
 
 const fn send_and_sync<T: Send + Sync>() {}
 
@@ -35,4 +43,7 @@ const _: () = {
     send_and_sync::<ServerBuilder<Local, Quic<Udp>>>();
     send_and_sync::<Client<Local, Quic<Udp>>>();
     send_and_sync::<ClientBuilder<Local, InProcess>>();
+    send_and_sync::<Game<Drive>>();
+    send_and_sync::<play::Server<Drive, Quic<Udp>>>();
+    send_and_sync::<play::Client<Drive, Quic<Udp>>>();
 };

@@ -63,14 +63,14 @@ pub struct TeamId(pub u32);
 /// Configuration of relevancy by distance.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct RelevancyConfig {
-    /// Distance from a viewer up to which objects are relevant, in the unit of positions. The
-    /// default is 100, and the least is 0.001.
+    /// Distance from a viewer up to which objects are relevant, in the unit of positions; at
+    /// least 0.001. Default: 100.0.
     pub radius: f32,
     /// An object that is relevant stays so up to this times the radius, so that one at the border
-    /// does not come and go. The default is 1.15, and the least is 1.
+    /// does not come and go; at least 1. Default: 1.15.
     pub leave_factor: f32,
     /// Number of ticks within which a change of distance is noticed. Receivers have their turn in
-    /// different ticks. The default is 2, and the least is 1.
+    /// different ticks. At least 1. Default: 2.
     pub refresh_interval: u32,
 }
 

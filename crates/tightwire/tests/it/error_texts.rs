@@ -26,7 +26,7 @@ use tightwire::snapshot::{self, ProtocolError, ReceiveError, SetError};
 use tightwire::stream::{ErrorKind, Op, ReadError, Shape, WriteError};
 use tightwire::token::{MintError, TokenError};
 use tightwire::transport::conformance::{ConformanceError, End, Fault};
-use tightwire::transport::{Connection, InProcess, NotSentError, Reason, ReconnectError};
+use tightwire::transport::{Cause, Connection, InProcess, NotSentError, Reason, ReconnectError};
 use tightwire::{
     Client, Delivery, Message, SessionConfig, Stage, Stream, Target, Wire, encode_explained,
 };
@@ -45,7 +45,7 @@ fn schema_error() -> SchemaError {
 }
 
 fn limit_error() -> LimitError {
-    let messenger = MessengerConfig { batch_messages: 1000, ..MessengerConfig::default() };
+    let messenger = MessengerConfig { batch_messages: 300, ..MessengerConfig::default() };
     let config = SessionConfig { messenger, ..SessionConfig::new("arena", "1.0") };
     let client = Client::<(), _>::builder(config).send_only::<Jump>().build(InProcess::pair().0);
     let Err(SessionError::Limit(error)) = client else { panic!("{:?}", client.err()) };
@@ -119,7 +119,7 @@ fn snapshot_texts() -> Vec<(&'static str, String)> {
     let class = || "Door".to_string();
     let tree = mismatch_error();
     texts![
-        ProtocolError::Config(snapshot::Config { history: 8, ..snapshot::Config::default() }),
+        ProtocolError::Config { setting: "history", value: 8, least: 64 },
         ProtocolError::TooManyClasses,
         ProtocolError::DuplicateClass { class: class() },
         ProtocolError::TooLarge { class: class() },
@@ -184,6 +184,7 @@ fn message_texts() -> Vec<(&'static str, String)> {
         RegistryError::SameName("Chat"),
         RegistryError::Twice("Chat"),
         RegistryError::TooMany(300),
+        RegistryError::Limit(limit_error()),
     ]
 }
 
@@ -199,7 +200,7 @@ fn network_texts() -> Vec<(&'static str, String)> {
         ReconnectError::Unsupported,
         ReconnectError::Connected,
         ReconnectError::TokenTooLong { size: 3000, limit: 2048 },
-        ReconnectError::Failed(text("WHY")),
+        ReconnectError::Failed(Cause::text("WHY")),
         Reason::Left,
         Reason::TimedOut,
         Reason::Full,
@@ -231,17 +232,16 @@ fn network_texts() -> Vec<(&'static str, String)> {
         CertificateError::NoCertificate("the chain"),
         CertificateError::NoKey,
         CertificateError::Damaged("the key"),
-        CertificateError::Unreadable { part: "the key", reason: text("WHY") },
+        CertificateError::Unreadable { part: "the key", reason: Cause::text("WHY") },
         CertificateError::OtherKey,
         CertificateError::NobodyTrusted,
-        CertificateError::Failed(text("WHY")),
+        CertificateError::Failed(Cause::text("WHY")),
         QuicError::Certificate(CertificateError::NoKey),
-        QuicError::Address { server: ([127, 0, 0, 1], 7777).into(), reason: text("WHY") },
-        QuicError::Socket { address: ([127, 0, 0, 1], 7777).into(), reason: text("WHY") },
+        QuicError::Address { server: ([127, 0, 0, 1], 7777).into(), reason: Cause::text("WHY") },
+        QuicError::Socket { address: ([127, 0, 0, 1], 7777).into(), reason: Cause::text("WHY") },
         QuicError::Limit(limit_error()),
         SessionError::Messages(RegistryError::Twice("Chat")),
         SessionError::Schema(schema_error()),
-        SessionError::TooLong { setting: "token", length: 3000, limit: 2048 },
         SessionError::Limit(limit_error()),
         SessionError::NoAdmission,
         PlayError::Session(SessionError::NoAdmission),
@@ -379,9 +379,7 @@ fn real_texts() -> Vec<(&'static str, String)> {
         assert!(!found.is_empty(), "no text of {name}");
         texts.extend(found.into_iter().map(|found| (name, text(found))));
     };
-    add("RegistryError::Config", "net", "RegistryError::Config(", |text| text);
     add("SessionError::Config", "net", "SessionError::Config(", |text| text);
-    add("QuicError::Config", "net", "QuicError::Config(", |text| text);
     let violation = |text: String| Reason::violation(&text).to_string();
     for before in
         ["return Err(", "Err(Some(", "ok_or(Some(", "then_some(", "Step::violation(from, "]

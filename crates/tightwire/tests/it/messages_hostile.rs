@@ -23,6 +23,7 @@ fn config(packing: Packing) -> MessengerConfig {
         packing,
         receive_queue: 256,
         peer_messages: 200,
+        batch_messages: 200,
         max_fragmented: 8 << 10,
         ..MessengerConfig::default()
     }

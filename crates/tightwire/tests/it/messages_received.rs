@@ -193,8 +193,12 @@ fn a_full_queue_keeps_the_old_and_counts_the_new() {
 
 #[test]
 fn a_peer_that_floods_does_not_starve_the_others() {
-    let config =
-        MessengerConfig { receive_queue: 100, peer_messages: 20, ..MessengerConfig::default() };
+    let config = MessengerConfig {
+        receive_queue: 100,
+        peer_messages: 20,
+        batch_messages: 20,
+        ..MessengerConfig::default()
+    };
     let mut side = Side::new(config);
     let (flood, quiet) = (side.messenger.add_peer(1200), side.messenger.add_peer(1200));
     let many = batch(&vec![(JUMP, UPDATE, 0, &[][..]); 200]);

@@ -38,9 +38,9 @@ fn a_registry_that_makes_no_sense_is_refused() {
     let sentence = "two messages are named Chat: rename one by `#[message(name = \"…\")]`";
     assert_eq!(refused.to_string(), sentence);
     let config = MessengerConfig { send_queue: 0, ..MessengerConfig::default() };
-    assert!(matches!(builder(config).build(), Err(RegistryError::Config(_))));
+    assert!(matches!(builder(config).build(), Err(RegistryError::Limit(_))));
     let config = MessengerConfig { channels: 257, ..MessengerConfig::default() };
-    assert!(matches!(builder(config).build(), Err(RegistryError::Config(_))));
+    assert!(matches!(builder(config).build(), Err(RegistryError::Limit(_))));
 }
 
 #[test]

@@ -51,7 +51,8 @@ fn as_many_are_taken_as_have_room() {
     one.receive(from, Delivery::Unreliable, &bytes, Duration::ZERO).unwrap();
     assert_eq!((one.room(from), one.faults().queue_full), (0, 6));
 
-    let small = MessengerConfig { peer_messages: 3, ..MessengerConfig::default() };
+    let small =
+        MessengerConfig { peer_messages: 3, batch_messages: 3, ..MessengerConfig::default() };
     let (mut other, from) = messenger(small);
     other.receive(from, Delivery::Unreliable, &bytes, Duration::ZERO).unwrap();
     assert_eq!((other.room(from), other.faults().peer_limit), (0, 7));

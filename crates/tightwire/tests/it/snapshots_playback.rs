@@ -202,3 +202,28 @@ fn objects_are_read_through_a_shared_reference_and_changes_say_their_class() {
     }
     assert_eq!((balls, playback.iter::<Ball>().count()), (2, 2));
 }
+
+#[test]
+fn a_largest_delay_below_the_least_fixes_the_delay() {
+    let protocol =
+        snapshot::Protocol::builder(snapshot::Config::default()).class::<Ball>().build().unwrap();
+    let delay = |min, max| {
+        let [min_delay, max_delay] = [min, max].map(Duration::from_millis);
+        let mut sender = snapshot::Sender::new(&protocol);
+        let client = sender.add_receiver(Leaving::Despawn);
+        let mut receiver = snapshot::Receiver::new(&protocol);
+        let mut playback = Playback::new(&protocol, PlaybackConfig { min_delay, max_delay });
+        for tick in 1..=60 {
+            sender.begin_tick(tick);
+            sender.set(1, &ball(f64::from(tick) / 60.0)).unwrap();
+            receiver.handle_snapshot(sender.snapshot(client, 1000).unwrap()).unwrap();
+            // Jitter, for which a playback that may would wait.
+            let now = Duration::from_millis(u64::from(tick * 17 + tick % 3 * 40));
+            playback.handle_snapshot(now, &receiver);
+            playback.advance(now);
+        }
+        playback.delay()
+    };
+    assert_eq!(delay(60, 50), delay(60, 60));
+    assert!(delay(60, 500) > delay(60, 50));
+}

@@ -30,6 +30,7 @@ struct Made {
 
 #[derive(Default)]
 struct Tally {
+    outages: u32,
     made: u64,
     handed: u64,
     honest: u64,
@@ -236,6 +237,10 @@ impl Run {
                 let length = lengths[self.rng.below(8)] + self.rng.below(9);
                 (0..length).for_each(|_| drop(self.make()));
             }
+            15..=20 => {
+                let level = [Level::Packed, Level::Modeled][self.rng.below(2)];
+                self.sender.set_level(self.client, level);
+            }
             _ => {}
         }
         let made = self.make();
@@ -267,6 +272,23 @@ impl Run {
         self.acknowledge();
     }
 
+    /// An outage in which none of the packets arrives, of one view of one sender.
+    fn wait(&mut self, packets: u32) {
+        self.tick = self.tick.min(u32::MAX - 2 * packets);
+        if self.tick + packets > u32::MAX / 2 {
+            // Not near the last tick, or the sender would begin anew meanwhile.
+            self.restart_sender();
+            self.tick = 1;
+        }
+        for _ in 0..packets {
+            self.tick += 1;
+            self.sender.begin_tick(self.tick);
+            let bytes = self.sender.snapshot(self.client, self.budget).unwrap();
+            assert!(!bytes.is_empty());
+            self.tally.made += 1;
+        }
+    }
+
     fn acknowledge(&mut self) {
         if let Some(ack) = self.receiver.ack() {
             if self.is_one_in(20) {
@@ -292,7 +314,14 @@ fn wrong_state_is_never_complete_after_a_restart_of_either_side() {
     let mut all = Tally::default();
     for seed in 0..volume(16, 560) {
         let mut run = Run::new(seed);
-        (0..2000).for_each(|_| run.step());
+        (0..1000).for_each(|_| run.step());
+        if seed % volume(16, 20) == 0 {
+            // Longer than the numbers in packets and acks go.
+            let length = 65_536 - 100 + run.rng.below(200) as u32;
+            run.wait(length);
+            all.outages += 1;
+        }
+        (0..1000).for_each(|_| run.step());
         let tally = run.tally;
         all.made += tally.made;
         all.handed += tally.handed;
@@ -305,6 +334,7 @@ fn wrong_state_is_never_complete_after_a_restart_of_either_side() {
         all.late += tally.late;
         all.malformed += tally.malformed;
     }
+    assert!(all.outages > 0);
     let Tally { made, handed, honest, complete, wrong, by_check, .. } = all;
     // Packets about which the check alone decided: each is accepted with a probability of 2^-16.
     let expected = (by_check + wrong) as f64 / 65536.0;

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use tightwire::inspect::CaptureWriter;
-use tightwire::inspect::Captured;
+use tightwire::inspect::{CaptureWriter, Captured, Direction};
+use tightwire::link::LinkConfig;
 use tightwire::message::{MessengerBuilder, RawMessage};
+use tightwire::quic::{Certificate, Network, Packets, Quic, QuicConfig, Socket, Trust};
 use tightwire::snapshot::{Leaving, SnapshotPacket};
-use tightwire::transport::InProcess;
+use tightwire::transport::{Event, InProcess, Transport};
 use tightwire::{Client, Server, SessionConfig, SessionEvent};
 use tightwire::{Context, Delivery, Message, Wire, snapshot};
 
@@ -140,4 +141,67 @@ fn a_message_that_is_too_long_for_a_record_is_shown_with_what_is_missing() {
     let spans = inspected.xrays.iter().flat_map(|xray| xray["spans"].as_array().unwrap());
     let mut paths = spans.filter_map(|span| span["path"].as_str());
     assert!(paths.any(|path| path == "Message.cut message.beginning"));
+}
+
+/// Returns the packets of a connection over QUIC, as they are on the wire.
+fn encrypted() -> Vec<Vec<u8>> {
+    let network = Network::new(LinkConfig::default(), 1);
+    let [server, client, relay] = [1, 2, 3].map(|host| ([10, 0, 0, host], 7777).into());
+    let certificate = Certificate::self_signed(["game.example"]).unwrap();
+    let (trust, config) = (Trust::Pinned(vec![certificate.fingerprint()]), QuicConfig::default());
+    let mut there = Quic::listen(network.socket(server), &certificate, config).unwrap();
+    let socket = network.socket(client);
+    let mut here =
+        Quic::connect(socket, relay, "game.example", &trust, config, Duration::ZERO).unwrap();
+    let mut relay = network.socket(relay);
+    let (mut seen, mut connection) = (Vec::new(), None);
+    for frame in 1..60 {
+        let now = Duration::from_millis(16) * frame;
+        here.handle_input(now);
+        while let Some(event) = here.poll_event() {
+            if let Event::Connected { connection: new, .. } = event {
+                connection = Some(new);
+            }
+        }
+        if let Some(connection) = connection {
+            here.send(connection, Delivery::Unreliable, &[3, 0, 1, 2, 3]).unwrap();
+        }
+        here.handle_output(now);
+        there.handle_input(now);
+        while there.poll_event().is_some() {}
+        there.handle_output(now);
+        let mut passed = Vec::new();
+        relay.receive(now, &mut |packet| {
+            passed.push((packet.from, packet.bytes.to_vec()));
+            true
+        });
+        for (from, bytes) in passed {
+            let to = if from == client { server } else { client };
+            let size = bytes.len();
+            relay.send(now, &Packets { to, from: None, congestion: 0, bytes: &bytes, size });
+            seen.push(bytes);
+        }
+    }
+    assert!(connection.is_some() && seen.len() > 60, "{} packets", seen.len());
+    seen
+}
+
+#[test]
+fn encrypted_packets_of_the_port_of_the_game_are_not_called_refused() {
+    let builder = Server::<Game, InProcess>::builder(SessionConfig::new("arena", "1.0"));
+    let identity = builder.register(messages).capture_identity().unwrap();
+    let mut recorder = CaptureWriter::new(Vec::new(), &identity).unwrap();
+    let (server, client) = ("10.0.0.1:7777".parse().unwrap(), "10.0.0.2:7777".parse().unwrap());
+    let encrypted = encrypted();
+    // An ack of nothing, which the session itself recorded; and one whose number is no message.
+    let records = [vec![16, 4, 1, 0, 0, 0], vec![77, 4, 1, 0, 0, 0]];
+    for (number, datagram) in (0..).zip(encrypted.iter().chain(&records)) {
+        let time = Duration::from_millis(1_700_000_000_000 + number);
+        recorder.record(time, Direction::Received, server, client, datagram).unwrap();
+    }
+    let inspected = inspect(&recorder.finish().unwrap(), None, None, 10).unwrap();
+    assert_eq!(inspected.json["no_records"], encrypted.len());
+    assert_eq!((&inspected.json["packets"], &inspected.json["refused"]), (&2.into(), &1.into()));
+    let said = format!("{} that are encrypted or of another program passed over", encrypted.len());
+    assert!(inspected.text.contains(&said), "{}", inspected.text);
 }

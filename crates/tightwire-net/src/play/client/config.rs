@@ -4,7 +4,7 @@ use core::time::Duration;
 
 use tightwire_snapshot::{self as snapshot, PlaybackConfig};
 
-use crate::limits::{LimitError, at_least};
+use crate::limits::{LimitError, at_least, at_most};
 use crate::play::predict::PredictConfig;
 use crate::play::time::TimeConfig;
 use crate::session::SessionConfig;
@@ -65,19 +65,41 @@ impl Default for ClientConfig {
 }
 
 impl ClientConfig {
-    /// Checks the limits that the server's ring of inputs sets.
+    /// Checks the limits that the server's ring of inputs sets, and those that contradict each other.
     pub(super) fn check(&self) -> Result<(), LimitError> {
-        let most = self.max_predicted as usize;
-        at_least("ticks of the server's input ring", 32, "`max_predicted`", most)
+        let predicted = self.max_predicted as usize;
+        at_most("max_predicted", predicted, "ticks of inputs that a server buffers", 32)?;
+        let PlaybackConfig { min_delay, max_delay } = self.playback;
+        at_least("playback.max_delay", max_delay, "`playback.min_delay`", min_delay)
     }
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
 
     #[test]
     fn the_documentation_of_each_field_has_its_default() {
         crate::limits::check_documented(include_str!("config.rs"), &ClientConfig::default());
+    }
+
+    #[test]
+    fn limits_that_cannot_work_are_refused_with_both_numbers() {
+        let refused = |config: ClientConfig| config.check().unwrap_err().to_string();
+        assert_eq!(
+            refused(ClientConfig { max_predicted: 33, ..ClientConfig::default() }),
+            "`max_predicted` is 33, but must be at most the ticks of inputs that a server keeps \
+             ahead, which is 32"
+        );
+        let playback = PlaybackConfig {
+            min_delay: Duration::from_millis(60),
+            max_delay: Duration::from_millis(50),
+        };
+        assert_eq!(
+            refused(ClientConfig { playback, ..ClientConfig::default() }),
+            "`playback.max_delay` is 50ms, but must be at least playback.min_delay, which is 60ms"
+        );
+        assert_eq!(ClientConfig::default().check(), Ok(()));
     }
 }

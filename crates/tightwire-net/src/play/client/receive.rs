@@ -76,6 +76,8 @@ impl<I: Input, T: Transport> Client<I, T> {
                 stats.snapshots_refused += 1;
                 continue;
             };
+            // Never of another sender: a server has one for its life, a view for each connection, and
+            // `start_over` gives each connection its own receiver, before frames of it are read.
             let Ok(received) = world.receiver.handle_snapshot(packet) else {
                 stats.snapshots_refused += 1;
                 continue;

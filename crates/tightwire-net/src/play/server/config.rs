@@ -100,5 +100,8 @@ mod tests {
                 .into())
         );
         assert_eq!(ServerConfig::default().check(60), Ok(()));
+        let config = ServerConfig { snapshot_interval: 0, ..ServerConfig::default() };
+        let error = config.check(60).map_err(|error| error.to_string());
+        assert_eq!(error, Err("`snapshot_interval` is 0, but must be at least 1".into()));
     }
 }

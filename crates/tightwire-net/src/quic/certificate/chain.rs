@@ -1,5 +1,6 @@
 //! A server's certificate with its key.
 
+use core::error::Error;
 use core::fmt;
 
 use pem::{EncodeConfig, LineEnding, Pem};
@@ -105,8 +106,8 @@ impl fmt::Debug for Certificate {
     }
 }
 
-pub(super) fn failed(why: impl fmt::Display) -> CertificateError {
-    CertificateError::Failed(why.to_string())
+pub(super) fn failed(why: impl Error + Send + Sync + 'static) -> CertificateError {
+    CertificateError::Failed(why.into())
 }
 
 fn encode(tag: &str, der: &[u8]) -> String {

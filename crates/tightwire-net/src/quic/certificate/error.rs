@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::transport::Cause;
+
 /// Reason why a certificate, its key or a client's trust cannot be used, and the remedy.
 ///
 /// ```
@@ -27,14 +29,14 @@ pub enum CertificateError {
         /// Name of the text.
         part: &'static str,
         /// Error of the library that reads it.
-        reason: String,
+        reason: Cause,
     },
     /// The private key belongs to another certificate.
     OtherKey,
     /// A client's trust is empty.
     NobodyTrusted,
     /// The operating system or the cryptographic library refused.
-    Failed(String),
+    Failed(Cause),
 }
 
 impl fmt::Display for CertificateError {
@@ -68,4 +70,11 @@ impl fmt::Display for CertificateError {
     }
 }
 
-impl core::error::Error for CertificateError {}
+impl core::error::Error for CertificateError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Self::Unreadable { reason, .. } | Self::Failed(reason) => reason.source(),
+            _ => None,
+        }
+    }
+}

@@ -1,6 +1,7 @@
 //! Limits by address, against those who claim the addresses of others, or have many.
 
 use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tightwire::Delivery;
@@ -127,6 +128,53 @@ fn migrated_connections_count_for_their_new_address() {
     assert_eq!(stay, [true, true, true, true, false, false]);
     // There is room where they were.
     assert!(connects(&mut test_bed, ([10, 0, 0, 2], 3000).into()).is_some());
+}
+
+/// One that was let in sends four times as much as it may, and is at another port every 20 ms or so: less
+/// than the time in which its packets are counted.
+#[test]
+fn hopping_between_two_ports_evades_neither_rate_limit_nor_silence() {
+    for is_hopping in [false, true] {
+        let mut test_bed = TestBed::new(QuicConfig::default());
+        let ports = [1000, 1001].map(|port| SocketAddr::from(([10, 0, 0, 2], port)));
+        let (mut peer, connection) = test_bed.let_in(ports[0]);
+        test_bed.run(200, &mut [&mut peer]);
+        let (before, start) = (test_bed.server.frames_read(), test_bed.now);
+        let mut hops = 0;
+        for hop in 1..=100 {
+            if is_hopping {
+                // Quietly, until the server knows that it is there.
+                peer.socket = test_bed.network.socket(ports[hop % 2]);
+                peer.send(test_bed.now, Level::OneRtt, &frames::ping());
+                let mut wait = 20;
+                while wait > 0 {
+                    test_bed.step(&mut [&mut peer]);
+                    wait -= 1;
+                    for token in std::mem::take(&mut peer.challenges) {
+                        peer.send(test_bed.now, Level::OneRtt, &frames::path_response(token));
+                        (hops, wait) = (hops + 1, 3);
+                    }
+                }
+            }
+            for _ in 0..10 {
+                for _ in 0..36 {
+                    peer.send(test_bed.now, Level::OneRtt, &frames::ping());
+                }
+                test_bed.step(&mut [&mut peer]);
+            }
+        }
+        let seconds = (test_bed.now - start).as_secs_f64();
+        let read = test_bed.server.frames_read() - before;
+        let silences = test_bed.silences.load(Ordering::Relaxed);
+        println!(
+            "{read} frames in {seconds:.1} s, {hops} times at another port, {silences} silences; {:?}",
+            test_bed.ended
+        );
+        assert!(!is_hopping || hops >= 60, "{hops}");
+        assert!((read as f64) < 1000.0 + 4000.0 * seconds + 1000.0, "{read}");
+        assert!(silences > 0, "is hopping: {is_hopping}");
+        assert!(test_bed.ended.iter().all(|(ended, _)| *ended == connection));
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod by_hand;
+mod fair;
 mod flood;
 mod floods;
 mod fragments;

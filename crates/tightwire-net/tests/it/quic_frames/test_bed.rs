@@ -2,12 +2,14 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tightwire::Delivery;
 use tightwire::link::LinkConfig;
 use tightwire::quic::{
-    Certificate, Network, Packet, Packets, Quic, QuicConfig, SimulatedSocket, Socket, Trust,
+    Certificate, Filter, Network, Packet, Packets, Quic, QuicConfig, SimulatedSocket, Socket, Trust,
 };
 use tightwire::transport::{Connection, Event, Reason, Transport};
 
@@ -32,6 +34,8 @@ pub(crate) struct TestBed {
     pub(crate) batches: Vec<(Connection, Delivery, Vec<u8>)>,
     /// Connections that are paused in each frame.
     pub(crate) paused: Vec<Connection>,
+    /// Number of filters that silenced an address.
+    pub(crate) silences: Arc<AtomicU32>,
     seed: u64,
 }
 
@@ -39,7 +43,9 @@ impl TestBed {
     pub(crate) fn new(config: QuicConfig) -> Self {
         let network = Network::new(LinkConfig::default(), 1);
         let certificate = Certificate::self_signed(["game.example"]).unwrap();
-        let socket = Metered { socket: network.socket(SERVER.into()), waiting: VecDeque::new() };
+        let silences = Arc::<AtomicU32>::default();
+        let socket = network.socket(SERVER.into());
+        let socket = Metered { socket, waiting: VecDeque::new(), silences: silences.clone() };
         let config = QuicConfig { seed: Some(1), ..config };
         let (mut server, mut memory) = (None, 0);
         count(&mut memory, || {
@@ -58,6 +64,7 @@ impl TestBed {
             refused: Vec::new(),
             batches: Vec::new(),
             paused: Vec::new(),
+            silences,
             seed: 0,
         }
     }
@@ -154,17 +161,26 @@ fn count(memory: &mut i64, call: impl FnOnce()) {
     *memory += allocation_counter::measure(call).bytes_current;
 }
 
+/// Returns what a call returns, whose memory is not counted.
+fn allocation_counter_free<R>(call: impl FnOnce() -> R) -> R {
+    let mut result = None;
+    allocation_counter::opt_out(|| result = Some(call()));
+    result.unwrap()
+}
+
 /// A socket with the order of the system: first come, first served. The memory of the network
 /// itself is not counted.
 #[derive(Debug)]
 pub(crate) struct Metered {
     socket: SimulatedSocket,
     waiting: VecDeque<(SocketAddr, Vec<u8>)>,
+    /// Number of filters that silenced an address.
+    pub(crate) silences: Arc<AtomicU32>,
 }
 
 impl Socket for Metered {
     fn receive(&mut self, now: Duration, take: &mut dyn FnMut(Packet<'_>) -> bool) {
-        let Self { socket, waiting } = self;
+        let Self { socket, waiting, .. } = self;
         allocation_counter::opt_out(|| {
             socket.receive(now, &mut |packet| {
                 waiting.push_back((packet.from, packet.bytes.to_vec()));
@@ -191,6 +207,13 @@ impl Socket for Metered {
     }
 
     fn finds_mtu(&self) -> bool {
+        true
+    }
+
+    /// Counts, and drops nothing: what the system would drop is read, and dropped then.
+    fn set_filter(&mut self, filter: &Filter) -> bool {
+        let is_silent = allocation_counter_free(|| !format!("{filter:?}").contains("loud: []"));
+        self.silences.fetch_add(is_silent.into(), Ordering::Relaxed);
         true
     }
 

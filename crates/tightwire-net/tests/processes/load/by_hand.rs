@@ -10,7 +10,7 @@ use tightwire::message::InternalBatch;
 use tightwire::quic::{Packet, Packets, Socket};
 use tightwire::transport::{Connection, Event, NotSentError, Path, Reason, Transport};
 
-use super::traffic::{Traffic, config, messages};
+use super::traffic::{Traffic, config, messages, token};
 use crate::by_hand::{HandPeer, Level, frames};
 use crate::process::{orders, print_line};
 
@@ -41,13 +41,11 @@ impl<'a> Group<'a> {
 /// Sends until the order to stop, and prints how much was sent.
 pub(crate) fn run(address: SocketAddr, kinds: &str) {
     let orders = orders();
-    let hello = hello();
     let start = Instant::now();
     let mut all = Vec::new();
     for group in Group::all(kinds) {
         for _ in 0..group.count {
-            let hello = group.is_admitted.then_some(&hello[..]);
-            all.push(Hostile::new(address, all.len() as u32, group.kind, hello));
+            all.push(Hostile::new(address, all.len() as u32, group.kind, group.is_admitted));
         }
     }
     // All of them are there when it begins.
@@ -67,7 +65,8 @@ struct Hostile<'a> {
     server: SocketAddr,
     number: u32,
     kind: &'a str,
-    hello: Option<&'a [u8]>,
+    /// First message of a peer that is let in, with a token of its own; `None` for the others.
+    hello: Option<Vec<u8>>,
     peer: HandPeer<Plain>,
     since: Duration,
     has_sent_hello: bool,
@@ -78,13 +77,13 @@ struct Hostile<'a> {
 }
 
 impl<'a> Hostile<'a> {
-    fn new(server: SocketAddr, number: u32, kind: &'a str, hello: Option<&'a [u8]>) -> Self {
+    fn new(server: SocketAddr, number: u32, kind: &'a str, is_admitted: bool) -> Self {
         let peer = HandPeer::new(Plain::new(number, kind), server, u64::from(number) << 32);
         Self {
             server,
             number,
             kind,
-            hello,
+            hello: is_admitted.then(hello),
             peer,
             since: Duration::ZERO,
             has_sent_hello: false,
@@ -114,7 +113,7 @@ impl<'a> Hostile<'a> {
         if !self.peer.is_connected() {
             return false;
         }
-        let Some(hello) = self.hello else { return true };
+        let Some(hello) = &self.hello else { return true };
         if !self.has_sent_hello {
             self.has_sent_hello = true;
             self.peer.send(now, Level::OneRtt, &frames::stream(0, 0, hello, false));
@@ -164,6 +163,8 @@ impl<'a> Hostile<'a> {
         self.peer = HandPeer::new(Plain::new(self.number, self.kind), self.server, seed);
         (self.since, self.fragment) = (now, 0);
         (self.has_sent_hello, self.is_admitted) = (false, false);
+        // A token is for one connection.
+        self.hello = self.hello.is_some().then(hello);
     }
 
     fn payload(&mut self) -> Vec<u8> {
@@ -230,8 +231,8 @@ impl Socket for Plain {
 
 /// Returns the first stream of a client: its hello.
 fn hello() -> Vec<u8> {
-    let mut client =
-        Client::builder(config()).register(messages).build(SentBatches::default()).unwrap();
+    let client = Client::builder(config()).register(messages).token(&token());
+    let mut client = client.build(SentBatches::default()).unwrap();
     client.receive(Duration::ZERO, &mut Traffic::new(Instant::now()));
     client.transmit(Duration::ZERO);
     let (delivery, batch) = client.transport().sent.first().unwrap();

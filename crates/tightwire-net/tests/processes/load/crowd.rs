@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tightwire::quic::{Quic, QuicConfig, Trust, Udp};
 use tightwire::{Client, SessionEvent};
 
-use super::traffic::{Traffic, config, messages};
+use super::traffic::{Traffic, config, messages, token};
 use crate::process::{orders, print_line};
 
 /// Connects `count` clients. For each order, they send for the ordered milliseconds.
@@ -143,7 +143,8 @@ impl Group {
         let (limits, now) = (QuicConfig::default(), self.start.elapsed());
         let transport =
             Quic::connect(socket, self.address, "localhost", &self.trust, limits, now).unwrap();
-        let client = Client::builder(config()).register(messages).build(transport).unwrap();
+        let client = Client::builder(config()).register(messages).token(&token());
+        let client = client.build(transport).unwrap();
         self.clients.push(One {
             client,
             traffic: Traffic::new(self.start),

@@ -10,7 +10,7 @@ use tightwire::Delivery;
 use tightwire::quic::{Packet, Packets, Quic, QuicConfig, Socket, Trust, Udp};
 use tightwire::{Client, SessionEvent};
 
-use super::traffic::{Ask, Traffic, config, messages};
+use super::traffic::{Ask, Traffic, config, messages, token};
 use crate::process::{orders, print_line};
 
 /// Sends until the order to stop, and prints how much was sent.
@@ -140,7 +140,8 @@ impl Insider {
         let limits = QuicConfig::default();
         let transport =
             Quic::connect(tap, address, "localhost", trust, limits, Duration::ZERO).unwrap();
-        let client = Client::builder(config()).register(messages).build(transport).unwrap();
+        let client = Client::builder(config()).register(messages).token(&token());
+        let client = client.build(transport).unwrap();
         let traffic = Traffic::new(start);
         let mut insider =
             Self { client, traffic, start, udp, copies, address, asked: 0, next_copy: 0 };

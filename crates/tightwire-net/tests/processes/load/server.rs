@@ -9,7 +9,7 @@ use tightwire::PeerId;
 use tightwire::quic::{Certificate, Quic, QuicConfig, Udp};
 use tightwire::{Server, SessionConfig, SessionEvent};
 
-use super::traffic::{Answer, Ask, Traffic, config, messages};
+use super::traffic::{Answer, Ask, Traffic, config, gate, messages};
 use crate::process::{cpu_time, orders, print_line, resident};
 
 /// A server for so many clients, and a few more: `receive` each millisecond, `tick` sixty times a
@@ -25,7 +25,7 @@ pub(crate) fn run(clients: usize) {
     let transport = Quic::listen(socket, &certificate, limits).unwrap();
     let mut server = Server::builder(SessionConfig { max_clients: most, ..config() })
         .register(messages)
-        .open_to_anyone()
+        .with_tokens(gate())
         .build(transport)
         .unwrap();
     print_line(&format!("{} {}", server.transport().address(), certificate.fingerprint()));

@@ -1,10 +1,11 @@
 //! Test traffic between the server and the crowd.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use tightwire::SessionConfig;
 use tightwire::message::{MessengerBuilder, SendError};
+use tightwire::token::{Claims, TokenGate, TokenKey};
 use tightwire::{Context, Delivery, Message, Wire};
 
 /// A client asks, each time with another number.
@@ -100,3 +101,17 @@ pub(crate) fn messages(builder: MessengerBuilder<Traffic>) -> MessengerBuilder<T
 pub(crate) fn config() -> SessionConfig {
     SessionConfig::new("load", "1.0")
 }
+
+/// Returns the server's gate, whose key all processes know: there is no backend.
+pub(crate) fn gate() -> TokenGate {
+    TokenGate::new(vec![TokenKey::from_bytes(KEY)], "load")
+}
+
+/// Returns a connect token, for one connection.
+pub(crate) fn token() -> Vec<u8> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let claims = Claims::new(1, "load", now, Duration::from_secs(600));
+    TokenKey::from_bytes(KEY).mint(&claims).unwrap().as_bytes().to_vec()
+}
+
+const KEY: [u8; 32] = [7; 32];

@@ -1,6 +1,5 @@
 //! The server's side of a handshake: certificates, checked against their keys.
 
-use core::fmt;
 use std::sync::Arc;
 
 use quinn_proto::crypto::rustls::QuicServerConfig;
@@ -13,6 +12,7 @@ use rustls_pki_types::pem::{Error as PemError, PemObject};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::{Certificate, CertificateError, Fingerprint, PROTOCOL, failed, provider};
+use crate::transport::Cause;
 
 /// Name of the chain in errors.
 const CHAIN: &str = "the server's chain";
@@ -41,7 +41,7 @@ impl Certificate {
     ///
     /// [`CertificateError`] with the reason.
     pub fn from_der(chain: Vec<Vec<u8>>, key: Vec<u8>) -> Result<Self, CertificateError> {
-        let key = PrivateKeyDer::try_from(key).map_err(|why| unreadable_key(&why))?;
+        let key = PrivateKeyDer::try_from(key).map_err(|why| unreadable_key(Cause::text(why)))?;
         Self::new(chain.into_iter().map(CertificateDer::from).collect(), key)
     }
 
@@ -54,7 +54,7 @@ impl Certificate {
         // Checked now, and not in the first handshake.
         let provider = provider();
         let signing = provider.key_provider.load_private_key(key.clone_key());
-        let signing = signing.map_err(|why| unreadable_key(&why))?;
+        let signing = signing.map_err(|why| unreadable_key(why.into()))?;
         match CertifiedKey::new(chain.clone(), signing).keys_match() {
             // If the library cannot compare them, the first handshake fails instead.
             Ok(()) | Err(Error::InconsistentKeys(InconsistentKeys::Unknown)) => {
@@ -63,7 +63,7 @@ impl Certificate {
             Err(Error::InconsistentKeys(_)) => Err(CertificateError::OtherKey),
             Err(why) => {
                 let part = "the server's certificate";
-                Err(CertificateError::Unreadable { part, reason: why.to_string() })
+                Err(CertificateError::Unreadable { part, reason: why.into() })
             }
         }
     }
@@ -111,6 +111,6 @@ pub(super) fn certificates(
     }
 }
 
-fn unreadable_key(why: &dyn fmt::Display) -> CertificateError {
-    CertificateError::Unreadable { part: "the private key", reason: why.to_string() }
+fn unreadable_key(reason: Cause) -> CertificateError {
+    CertificateError::Unreadable { part: "the private key", reason }
 }

@@ -78,7 +78,7 @@ fn verifier(trust: &Trust) -> Result<Arc<dyn ServerCertVerifier>, CertificateErr
             for certificate in certificates(pem, what)? {
                 roots.add(certificate).map_err(|why| {
                     let part = "the certificate of an authority";
-                    CertificateError::Unreadable { part, reason: why.to_string() }
+                    CertificateError::Unreadable { part, reason: why.into() }
                 })?;
             }
             let builder = WebPkiServerVerifier::builder_with_provider(roots.into(), provider());
