@@ -166,7 +166,7 @@ impl Inspect {
             shown.add(&seen);
             if self.follow && (progress.is_at_end() || drawn.elapsed() > REFRESH) {
                 drawn = Instant::now();
-                let summary = shown.summary(&name, &seen, (0, 0));
+                let summary = shown.summary(&name, &seen, PassedOver::default());
                 *pending.borrow_mut() = Some(match is_terminal {
                     true => "\x1b[H\x1b[2J".to_owned() + &self.drawn(&summary, paint),
                     false if self.json => self.drawn(&summary, paint),
