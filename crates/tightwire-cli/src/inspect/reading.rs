@@ -192,7 +192,7 @@ impl<R: Read> Reading<R> {
 }
 
 /// Numbers of packets that are not read.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Skipped {
     /// Packets without a datagram.
     pub(crate) no_datagram: u64,

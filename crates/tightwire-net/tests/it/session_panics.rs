@@ -30,7 +30,7 @@ fn a_server_goes_on_after_a_caught_panic_of_a_handler() {
     for frame in 0..60u8 {
         let now = Duration::from_millis(16) * frame.into();
         client.receive(now, &mut here);
-        if frame >= 20 && frame < 40 {
+        if (20..40).contains(&frame) {
             // Before and after it in the same batch, and of each delivery.
             let delivery = Delivery::ALL[usize::from(frame) % 5];
             for number in [frame, 13, 100 + frame] {
