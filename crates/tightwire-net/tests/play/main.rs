@@ -11,6 +11,7 @@ mod hostile;
 mod links;
 mod memory;
 mod motion;
+mod recorded;
 mod relevancy;
 mod shooting;
 mod shown;

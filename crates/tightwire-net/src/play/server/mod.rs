@@ -26,7 +26,7 @@ use super::budget::is_due;
 use super::game::Declared;
 use super::header::PlayHeader;
 use super::input::{InputKind, InputLayout};
-use super::resume::{LoginConfig, Logins, ResumeGate};
+use super::resume::{LoginConfig, Logins, ResumeGate, ticket_key};
 use super::scene::SceneBuffers;
 use super::time::TickSchedule;
 use super::{Input, PREFIX, PlayError, Scene, Tick};
@@ -99,7 +99,8 @@ impl<I: Input, T: Transport> Server<I, T> {
             window: config.resume_window,
             max_lost: if config.resume_window.is_zero() { 0 } else { settings.max_clients },
             duplicates: config.duplicate_login,
-            key: key_of(&settings),
+            key: ticket_key(config.resume_key.as_ref(), &settings)
+                .map_err(|_| PlayError::NoRandomNumbers)?,
         });
         let mut session = session::Server::builder(settings)
             .register(|builder| declared.register(builder))
@@ -333,6 +334,11 @@ impl<I: Input, T: Transport> Server<I, T> {
         &self.session
     }
 
+    /// Returns the transport, as to step a [`Replay`](crate::recording::Replay).
+    pub fn transport_mut(&mut self) -> &mut T {
+        self.session.transport_mut()
+    }
+
     /// Returns the time of the next tick or timer: until then a program can wait for packets.
     #[must_use]
     pub fn next_time(&self) -> Option<Duration> {
@@ -349,16 +355,6 @@ impl<I: Input, T: Transport> Server<I, T> {
     pub fn ticks_slipped(&self) -> u64 {
         self.schedule.ticks_slipped()
     }
-}
-
-/// Key of the tickets of this server. It comes from the seed, so that a recorded session replays.
-fn key_of(config: &session::SessionConfig) -> [u8; 32] {
-    let mut key = [0; 32];
-    for (number, part) in (0u64..).zip(key.chunks_exact_mut(8)) {
-        let start = config.unix_start.as_nanos() as u64 ^ number;
-        part.copy_from_slice(&xxh3_64_with_seed(&start.to_le_bytes(), config.seed).to_le_bytes());
-    }
-    key
 }
 
 /// The first tick; tick 0 is before the game.
