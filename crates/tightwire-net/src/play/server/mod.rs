@@ -59,6 +59,8 @@ pub struct Server<I, T> {
     events: VecDeque<ServerEvent>,
     /// Number of events that strangers caused.
     refusals: usize,
+    /// Number of connections that were closed for what they sent.
+    violations: u64,
     input: Protocol,
     layout: Arc<InputLayout>,
     now: Duration,
@@ -126,6 +128,7 @@ impl<I: Input, T: Transport> Server<I, T> {
             departed: Vec::new(),
             events: VecDeque::new(),
             refusals: 0,
+            violations: 0,
             layout: declared.layout,
             input: declared.input,
             config,
@@ -139,6 +142,7 @@ impl<I: Input, T: Transport> Server<I, T> {
         self.session.receive(now, &mut ());
         self.handle_session_events();
         self.handle_frames();
+        self.refuse_server_messages();
         self.handle_asset_requests();
     }
 
@@ -348,6 +352,13 @@ impl<I: Input, T: Transport> Server<I, T> {
             self.logins.next_time(),
         ];
         timers.into_iter().flatten().min()
+    }
+
+    /// Returns the number of connections that were closed since they sent what no client sends:
+    /// malformed or too many inputs, or messages that are the server's.
+    #[must_use]
+    pub fn violations(&self) -> u64 {
+        self.violations
     }
 
     /// Returns the number of ticks that the schedule gave up since the server was too late.
