@@ -32,6 +32,15 @@ impl Frame {
         }
     }
 
+    pub(super) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// The id at a place in the order of ids.
+    pub(super) fn id_at(&self, place: usize) -> Option<ObjectId> {
+        self.objects.get(place).map(|entry| entry.id)
+    }
+
     pub(super) fn get(&self, id: ObjectId) -> Option<Row<'_>> {
         let place = self.place(id).ok()?;
         self.objects.get(place).map(|entry| self.row_of(entry))
