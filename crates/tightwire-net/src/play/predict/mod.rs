@@ -113,8 +113,10 @@ impl Prediction {
         Self {
             protocol: protocol.clone(),
             config,
-            frames: (0..KEPT).map(|_| Kept::default()).collect(),
-            current: Frame::default(),
+            frames: (0..KEPT)
+                .map(|_| Kept { frame: Frame::with_room(), ..Kept::default() })
+                .collect(),
+            current: Frame::with_room(),
             newest: None,
             kept: None,
             running: None,
@@ -123,7 +125,7 @@ impl Prediction {
             spawns: Spawns::default(),
             grace: spawn::MIN_GRACE,
             blends: Blends::default(),
-            before: Frame::default(),
+            before: Frame::with_room(),
             switched: Vec::new(),
             fraction: 0.0,
             expected: None,
