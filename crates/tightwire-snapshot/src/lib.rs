@@ -42,7 +42,7 @@
 //! `packed` and `modeled`. Above, on the sending side, the `store` of the world, a `view` for each
 //! receiver, and `select`; on the receiving side, the `world`. A [`Trace`] tells which field each
 //! bit of a packet belongs to. `clock`, `interpolate`, `between` and `playback` show the world
-//! between snapshots; by `between` and `graves`, a sender looks back at what they showed.
+//! between snapshots; by `between` and `tombstones`, a sender looks back at what they showed.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;
@@ -58,7 +58,6 @@ mod clock;
 mod config;
 mod description;
 mod error;
-mod graves;
 mod header;
 mod history;
 mod ids;
@@ -93,6 +92,7 @@ mod spawn_ids;
 mod store;
 #[cfg(test)]
 mod tests;
+mod tombstones;
 mod trace;
 mod update;
 mod view;

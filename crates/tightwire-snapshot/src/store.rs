@@ -7,7 +7,6 @@ use core::mem::{replace, take};
 
 use super::SetError;
 use super::check::InitialChecksum;
-use super::graves::Graves;
 use super::history::{History, Stamp, State, Versions};
 use super::layout::Audience;
 use super::ownership::Owners;
@@ -15,6 +14,7 @@ use super::protocol::Protocol;
 use super::slot_set::SlotSet;
 use super::slots::Slots;
 use super::spawn_ids::SpawnIds;
+use super::tombstones::Tombstones;
 use tightwire_core::schema::ObjectId;
 
 /// The objects, with the versions of the last ticks.
@@ -40,7 +40,7 @@ pub(super) struct Store {
     history_ticks: u32,
     pub(super) origin: InitialChecksum,
     /// Objects without a slot that the history still reaches.
-    graves: Graves,
+    tombstones: Tombstones,
     pub(super) spawn_ids: SpawnIds,
     pub(super) owners: Owners,
     protocol: Protocol,
@@ -98,7 +98,7 @@ impl Store {
             max_changes: 0,
             history_ticks: config.history,
             origin: InitialChecksum::default(),
-            graves: Graves::default(),
+            tombstones: Tombstones::default(),
             spawn_ids: SpawnIds::new(config.ticks_per_second.saturating_mul(2)),
             owners: Owners::default(),
             protocol: protocol.clone(),
@@ -124,7 +124,7 @@ impl Store {
                 }
             }
         }
-        self.graves.expire(&mut self.history, oldest);
+        self.tombstones.expire(&mut self.history, oldest);
         let mut changes = Changes::default();
         while self.changes.front().is_some_and(|changes| changes.tick < oldest) {
             changes = self.changes.pop_front().unwrap_or_default();
@@ -379,7 +379,7 @@ impl Store {
         self.history.retain(for_owner, |_, _| false);
         self.history.retain(for_others, |_, _| false);
         let (id, versions) = (*id, take(versions));
-        self.graves.add(id, self.tick, versions);
+        self.tombstones.add(id, self.tick, versions);
         self.slots.remove(id, slot);
         self.spawn_ids.release(id, self.tick);
     }
@@ -398,7 +398,7 @@ impl Store {
             None
         };
         let in_slot = self.slots.find(id).and_then(|slot| around(self.slots[slot].versions));
-        in_slot.or_else(|| around(self.graves.find(&self.history, id, time)?))
+        in_slot.or_else(|| around(self.tombstones.find(&self.history, id, time)?))
     }
 
     pub(super) fn unlist_despawned(&mut self, slot: u32) {

@@ -28,12 +28,21 @@ struct Push {
 impl Input for Push {}
 
 /// Checks frames of the play layer: any input frames at a server, and any snapshot frames at a
-/// client. Each frame follows a control byte and a length byte; the highest bit of the control byte
-/// chooses the client's side, and the next one ends the tick. Bodies that are shorter than their
-/// length are kept short.
+/// client, after a hello with any resume ticket: if the first byte is 255, the next one is the
+/// length of a ticket, modulo 48, which follows. Each frame follows a control byte and a length
+/// byte; the highest bit of the control byte chooses the client's side, and the next one ends the
+/// tick. Bodies that are shorter than their length are kept short.
 pub(crate) fn play(data: &[u8]) {
-    let mut pair = Pair::new();
-    let mut rest = data;
+    let (ticket, mut rest) = match data {
+        [0xff, length, rest @ ..] => rest.split_at(rest.len().min(usize::from(length % 48))),
+        _ => data.split_at(0),
+    };
+    let token = [&b"tightwire resume"[..], ticket].concat();
+    let mut pair = Pair::new(if ticket.is_empty() { &[] } else { &token[..] });
+    // A ticket that the server did not give resumes nobody; a token of any other length is the
+    // game's own, which takes everybody here.
+    let is_refused = ticket.len() == 32;
+    assert_eq!(pair.server.peers().count(), usize::from(!is_refused));
     while let [control, length, others @ ..] = rest {
         let (body, others) = others.split_at(others.len().min(usize::from(*length)));
         rest = others;
@@ -59,7 +68,7 @@ struct Pair {
 type Frames = Arc<Mutex<VecDeque<Vec<u8>>>>;
 
 impl Pair {
-    fn new() -> Self {
+    fn new(token: &[u8]) -> Self {
         let game = || Game::new("fuzz", "1.0").object::<Ball>().input::<Push>();
         let (here, there) = InProcess::pair();
         let frames: [Frames; 2] = Default::default();
@@ -67,7 +76,7 @@ impl Pair {
         let mut ends = ends.map(|(end, frames)| Injected { end, frames, peer: None });
         let (Some(there), Some(here)) = (ends.next(), ends.next()) else { unreachable!() };
         let server = game().serve(ServerConfig::default(), OpenToAnyone::default(), there);
-        let client = game().connect(ClientConfig::default(), &[], here);
+        let client = game().connect(ClientConfig::default(), token, here);
         let (Ok(server), Ok(client)) = (server, client) else { unreachable!() };
         let mut pair = Self { server, client, frames, now: Duration::ZERO, ticks: 0 };
         (0..12).for_each(|_| pair.frame());

@@ -5,11 +5,14 @@
 
 use tightwire_core::packet::{Identity, Protection};
 use tightwire_core::schema::{Schema, SchemaError};
-use tightwire_core::stream::{Binary, Condition, Field, Name, Number, Shape, Wire as _, encode};
+use tightwire_core::stream::{
+    Binary, Condition, Field, Name, Number, ReadStream, Shape, Stream as _, Wire as _, encode,
+};
 use tightwire_derive::Wire;
-use tightwire_snapshot::{self as snapshot, Protocol, SnapshotPacket};
+use tightwire_snapshot::{self as snapshot, Ack, Protocol, SnapshotPacket};
 
 use super::header::PlayHeader;
+use super::input::FrameHeader;
 use super::{Game, Input, PlayError};
 use crate::message::{Delivery, RawMessage, Stage};
 use crate::session::{INPUT_FRAME, SNAPSHOT_FRAME, Server, SessionConfig, SessionError};
@@ -59,11 +62,30 @@ struct SnapshotRecord {
     packet: SnapshotPacket,
 }
 
-/// An input frame in a capture.
+/// An input frame in a capture. Its rows stay as they are: most are relative to earlier ones.
 #[derive(Wire, Default)]
 struct InputRecord {
+    /// `None` if the frame is malformed; then all of its bytes are in `rows`.
+    header: Option<FrameHeader<Ack>>,
     #[wire(max_len = 65_000)]
-    bytes: Vec<u8>,
+    rows: Vec<u8>,
+}
+
+impl InputRecord {
+    fn new(body: &[u8]) -> Self {
+        let (mut reader, mut header) = (ReadStream::new(body), FrameHeader::default());
+        if FrameHeader::serialize((&mut header).into(), &mut reader).is_err() {
+            return Self { header: None, rows: body.to_vec() };
+        }
+        let bits = (body.len() as u64 * 8).saturating_sub(reader.position());
+        let mut rows = vec![0; bits.div_ceil(8) as usize];
+        for place in 0..bits {
+            let mut bit = false;
+            let is_set = reader.bool(&mut bit).is_ok() && bit;
+            rows[place as usize / 8] |= u8::from(is_set) << (place % 8);
+        }
+        Self { header: Some(header), rows }
+    }
 }
 
 /// Names of the frames in captures.
@@ -106,7 +128,7 @@ pub fn write_frame_record(number: u8, body: &[u8], record: &mut Vec<u8>) -> bool
             (&body[..PlayHeader::BYTES], encode(&packet, &mut encoded).map(<[u8]>::len))
         }
         INPUT_FRAME => {
-            let input = InputRecord { bytes: body.to_vec() };
+            let input = InputRecord::new(body);
             (&[][..], encode(&input, &mut encoded).map(<[u8]>::len))
         }
         _ => return false,
@@ -148,6 +170,13 @@ mod tests {
         assert!(write_frame_record(INPUT_FRAME, &[7, 8], &mut record));
         let text = description.identity.decode(&record).unwrap().to_string();
         assert!(text.contains("number: 9,") && text.contains("tightwire.Input"), "{text}");
+        // No snapshot is acked; the inputs of ticks 3 to 5, the oldest whole.
+        let frame = [0b0001_0110, 0b1000_0000, 0b0000_1000, 0xff];
+        assert!(write_frame_record(INPUT_FRAME, &frame, &mut record));
+        let text = description.identity.decode(&record).unwrap().to_string();
+        for part in ["newest: 5,", "count: 3,", "is_whole: true"] {
+            assert!(text.contains(part), "{text}");
+        }
     }
 
     #[test]

@@ -23,6 +23,8 @@ pub enum PlayError {
     InputLayout(InputLayoutError),
     /// Two limits do not work together.
     Limit(LimitError),
+    /// The operating system provides no random numbers for the key of resume tickets.
+    NoRandomNumbers,
 }
 
 impl fmt::Display for PlayError {
@@ -33,6 +35,10 @@ impl fmt::Display for PlayError {
             Self::Input(error) => write!(f, "the input: {error}"),
             Self::InputLayout(error) => error.fmt(f),
             Self::Limit(error) => error.fmt(f),
+            Self::NoRandomNumbers => f.write_str(
+                "the operating system provides no random numbers for resume tickets: set \
+                 `resume_key`",
+            ),
         }
     }
 }
@@ -44,6 +50,7 @@ impl core::error::Error for PlayError {
             Self::Classes(error) | Self::Input(error) => Some(error),
             Self::InputLayout(error) => Some(error),
             Self::Limit(error) => Some(error),
+            Self::NoRandomNumbers => None,
         }
     }
 }

@@ -19,6 +19,12 @@ struct Entry {
 }
 
 impl Frame {
+    /// Creates a frame with room for the objects that most clients predict: a client has many
+    /// frames, and each would grow by itself long after the start.
+    pub(super) fn with_room() -> Self {
+        Self { objects: Vec::with_capacity(ROOM), cells: Vec::with_capacity(ROOM * 8) }
+    }
+
     pub(super) fn clear(&mut self) {
         self.objects.clear();
         self.cells.clear();
@@ -30,6 +36,15 @@ impl Frame {
         for entry in &other.objects {
             self.append(entry.id, other.row_of(entry));
         }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// The id at a place in the order of ids.
+    pub(super) fn id_at(&self, place: usize) -> Option<ObjectId> {
+        self.objects.get(place).map(|entry| entry.id)
     }
 
     pub(super) fn get(&self, id: ObjectId) -> Option<Row<'_>> {
@@ -103,6 +118,9 @@ impl Frame {
         Row { class: entry.class, cells }
     }
 }
+
+/// Objects that a frame has room for from the start, each of eight cells.
+const ROOM: usize = 32;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -34,6 +34,9 @@ pub(super) trait Steppable<I> {
     ) -> Result<ObjectId, SceneError>;
 
     fn remove(&mut self, id: ObjectId);
+
+    /// Takes the running step back, since it did not end.
+    fn abandon(&mut self) {}
 }
 
 /// Buffers of a scene, which are used again.
@@ -211,6 +214,15 @@ impl<I: Input> Scene<'_, I> {
     /// Despawns an object that is simulated on this side.
     pub fn remove(&mut self, id: ObjectId) {
         self.world.remove(id);
+    }
+}
+
+impl<I> Drop for Scene<'_, I> {
+    fn drop(&mut self) {
+        // A step function that panicked has stepped some objects, and not the others.
+        if std::thread::panicking() {
+            self.world.abandon();
+        }
     }
 }
 

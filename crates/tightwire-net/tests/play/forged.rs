@@ -17,6 +17,8 @@ pub(crate) type Forge = Box<dyn FnMut(&[u8]) -> Vec<Vec<u8>> + Send>;
 pub(crate) struct Forged {
     pub(crate) quic: Simulated,
     pub(crate) forge: Forge,
+    /// A batch that is sent once, with the first input.
+    pub(crate) extra: Option<Vec<u8>>,
 }
 
 /// The header of an input frame, as docs/WIRE.md has it.
@@ -82,6 +84,9 @@ impl Transport for Forged {
         let (prefix, body) = batch.split_at(3.min(batch.len()));
         if delivery != Delivery::Unreliable || prefix.last() != Some(&9) {
             return self.quic.send(to, delivery, batch);
+        }
+        if let Some(extra) = self.extra.take() {
+            self.quic.send(to, Delivery::ReliableOrdered, &extra)?;
         }
         for body in (self.forge)(body) {
             let size = u16::try_from(body.len() + 1).unwrap();

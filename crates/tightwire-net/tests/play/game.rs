@@ -10,7 +10,7 @@ use tightwire::play::{
 };
 use tightwire::quic::{Certificate, Network, Quic, QuicConfig, SimulatedSocket, Socket, Trust};
 use tightwire::schema::ObjectId;
-use tightwire::session::OpenToAnyone;
+use tightwire::session::{Admit, OpenToAnyone};
 use tightwire::transport::Transport;
 use tightwire::{Message, PeerId, Wire};
 
@@ -161,16 +161,29 @@ impl Play {
         server: ServerConfig,
         client: ClientConfig,
     ) -> Self {
+        let mut play = Self::gated(link, server, OpenToAnyone::default());
+        for _ in 0..clients {
+            play.join(client.clone());
+        }
+        play
+    }
+
+    /// A server with a gate, and without clients.
+    pub(crate) fn gated(
+        link: LinkConfig,
+        server: ServerConfig,
+        gate: impl Admit + 'static,
+    ) -> Self {
         let network = Network::new(link, 7);
         let certificate = Certificate::self_signed(["game.example"]).unwrap();
         let trust = Trust::Pinned(vec![certificate.fingerprint()]);
         let quic = QuicConfig { seed: Some(7), ..QuicConfig::default() };
         let listening = Quic::listen(network.socket(SERVER.into()), &certificate, quic).unwrap();
-        let server = game().serve(server, OpenToAnyone::default(), listening).unwrap();
+        let server = game().serve(server, gate, listening).unwrap();
         let now = Duration::ZERO;
         let (events, players) = (Vec::new(), Vec::new());
         let (on_tick, is_server_suspended): (OnTick, _) = (Box::new(|_, _| ()), false);
-        let mut play = Self {
+        Self {
             now,
             network,
             server,
@@ -180,16 +193,16 @@ impl Play {
             is_server_suspended,
             trust,
             quic,
-        };
-        for _ in 0..clients {
-            play.join(client.clone());
         }
-        play
     }
 
     pub(crate) fn join(&mut self, config: ClientConfig) {
+        self.join_with(config, &[]);
+    }
+
+    pub(crate) fn join_with(&mut self, config: ClientConfig, token: &[u8]) {
         let socket = self.network.socket(address(self.clients.len() + 1));
-        self.clients.push(Player::new(config, self.connect(socket)));
+        self.clients.push(Player::with_token(config, token, self.connect(socket)));
     }
 
     /// Connects to the server from a socket.
@@ -256,7 +269,11 @@ fn spawn_tank(server: &mut Server<Drive, Simulated>, peer: PeerId, number: usize
 
 impl<T: Transport> Player<T> {
     pub(crate) fn new(config: ClientConfig, transport: T) -> Self {
-        let client = game().connect(config, &[], transport).unwrap();
+        Self::with_token(config, &[], transport)
+    }
+
+    pub(crate) fn with_token(config: ClientConfig, token: &[u8], transport: T) -> Self {
+        let client = game().connect(config, token, transport).unwrap();
         let drive = Drive::default();
         Self { client, drive, mine: Vec::new(), events: Vec::new(), is_suspended: false }
     }

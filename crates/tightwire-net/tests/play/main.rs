@@ -4,16 +4,23 @@
 
 mod arena;
 mod assets;
+mod changes;
 mod events;
 mod forged;
 mod game;
 mod hostile;
+mod hub;
 mod links;
 mod memory;
 mod motion;
+mod players;
+mod recorded;
 mod relevancy;
+mod rows;
 mod shooting;
 mod shown;
+mod spawns;
+mod steps;
 mod suspended;
 mod tables;
 #[path = "../../../tightwire/tests/common/volume.rs"]

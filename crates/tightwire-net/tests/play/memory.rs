@@ -2,11 +2,16 @@
 
 use std::time::Duration;
 
-use tightwire::play::{ClientConfig, ServerConfig, ServerEvent};
+use tightwire::play::{
+    Client, ClientConfig, ClientEvent, PredictConfig, Server, ServerConfig, ServerEvent, Touch,
+};
+use tightwire::schema::ObjectId;
 use tightwire::session::OpenToAnyone;
 use tightwire::transport::InProcess;
 
-use crate::game::{Drive, Player, Tank, game, step};
+use crate::arena::Dice;
+use crate::game::{Bullet, Drive, Player, Tank, game, step};
+use crate::hub::{HubEnd, hub};
 
 /// Over queues in the process, since QUIC allocates for each packet.
 #[test]
@@ -56,4 +61,110 @@ fn nothing_is_allocated_in_the_steady_state() {
     assert!(stats.snapshots > 2300 && stats.prediction.compared > 2000, "{stats:?}");
     assert_eq!(player.client.world().iter::<Tank>().count(), 9);
     assert_eq!(counts, [0, 0], "allocations of the server, and of the client");
+}
+
+/// A client with a bot that allocates nothing.
+struct Bot {
+    client: Client<Drive, HubEnd>,
+    mine: Option<ObjectId>,
+    drive: Drive,
+    matched: u64,
+}
+
+impl Bot {
+    fn frame(&mut self, now: Duration) {
+        self.client.receive(now);
+        while let Some(event) = self.client.poll_event() {
+            match event {
+                ClientEvent::Mine { id } => self.mine = self.mine.or(Some(id)),
+                ClientEvent::Matched { .. } => self.matched += 1,
+                _ => {}
+            }
+        }
+        self.client.input(&self.drive);
+        while let Some(mut scene) = self.client.next_step() {
+            step(&mut scene);
+        }
+        self.client.send(now);
+    }
+
+    /// Drives at random within a small arena, and fires.
+    fn choose(&mut self, dice: &mut Dice) {
+        let Some(tank) = self.mine.and_then(|id| self.client.world().get::<Tank>(id)) else {
+            return;
+        };
+        if dice.below(500) == 0 {
+            let [x, y] = [0; 2].map(|_| dice.below(3) as i8 - 1);
+            // As many shells as there can be, from the start on.
+            self.drive = Drive { x, y, fire: true };
+        }
+        for (push, at) in [&mut self.drive.x, &mut self.drive.y].into_iter().zip(tank.position) {
+            if at.abs() > 15.0 {
+                *push = if at > 0.0 { -1 } else { 1 };
+            }
+        }
+    }
+}
+
+/// A frame of the server: each player looks at all tanks as it saw them.
+fn serve(server: &mut Server<Drive, HubEnd>, now: Duration, looked: &mut u64) {
+    server.receive(now);
+    while let Some(event) = server.poll_event() {
+        if let ServerEvent::Joined { peer, .. } = event {
+            let mut world = server.world();
+            let id = world.spawn(&Tank { health: 100, ..Tank::default() }).unwrap();
+            world.set_owner(id, Some(peer));
+        }
+    }
+    while server.begin_tick(now).is_some() {
+        step(&mut server.scene());
+        for peer in server.peers() {
+            *looked += server.as_seen_by(peer, |past| past.iter::<Tank>().count()) as u64;
+        }
+    }
+    server.send(now);
+}
+
+#[test]
+fn eight_players_that_lose_packets_touch_and_shoot_hardly_allocate() {
+    let (there, here) = hub(8, 3);
+    let touch = Some(Touch { enter: 8.0, leave: 12.0, ..Touch::default() });
+    let predict = PredictConfig { touch, ..PredictConfig::default() };
+    let config = ClientConfig { predict, ..ClientConfig::default() };
+    let mut server = game().serve(ServerConfig::default(), OpenToAnyone::default(), there).unwrap();
+    let bots = here.into_iter().map(|end| {
+        let client = game().connect(config.clone(), &[], end).unwrap();
+        Bot { client, mine: None, drive: Drive::default(), matched: 0 }
+    });
+    let mut bots: Vec<Bot> = bots.collect();
+    let mut dice = Dice::new(9);
+    let (mut counts, mut looked) = ([0; 2], 0);
+    let mut windows: Vec<[u64; 2]> = Vec::new();
+    for millisecond in 1..=crate::volume::volume(90_000, 300_000) {
+        let now = Duration::from_millis(millisecond);
+        let on_server =
+            allocation_counter::measure(|| serve(&mut server, now, &mut looked)).count_total;
+        bots.iter_mut().for_each(|bot| bot.choose(&mut dice));
+        let frames = || bots.iter_mut().for_each(|bot| bot.frame(now));
+        let on_clients = allocation_counter::measure(frames).count_total;
+        if millisecond % 10_000 == 1 {
+            windows.push([0; 2]);
+        }
+        let [server, clients] = windows.last_mut().unwrap();
+        (*server, *clients) = (*server + on_server, *clients + on_clients);
+        // Until then the buffers grow to the largest world that they have.
+        if millisecond > 60_000 {
+            (counts[0], counts[1]) = (counts[0] + on_server, counts[1] + on_clients);
+        }
+    }
+    for bot in &bots {
+        let stats = bot.client.stats().prediction;
+        println!("{stats:?} {} matched", bot.matched);
+        assert!(stats.mispredicted > 100 && stats.replayed_ticks > 1000 && bot.matched > 20);
+    }
+    println!("allocations of the server and the clients in each 10 s: {windows:?}");
+    assert!(looked > 8 * 8 * 60 * 60);
+    assert!(server.world().iter::<Bullet>().count() > 0);
+    // Not 0 yet: buffers grow in bursts, it seems when there are more objects at once than before.
+    assert!(counts[0] < 100 && counts[1] < 1000, "{counts:?} by the server, and by the clients");
 }

@@ -93,7 +93,7 @@ fn the_gain_of_a_liar_is_bounded() {
             }
         })]
     });
-    let mut liar = Player::new(ClientConfig::default(), Forged { quic, forge });
+    let mut liar = Player::new(ClientConfig::default(), Forged { quic, forge, extra: None });
     let views = watch_views(&mut play, target);
     let mut shown = Views::new();
     play.run(60_000, |play| {

@@ -1,4 +1,4 @@
-//! What is shown: others smoothly, own objects in the frame of their tick.
+//! Shown objects: others move smoothly, own ones in the frame of their tick.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};

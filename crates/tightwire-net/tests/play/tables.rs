@@ -29,7 +29,8 @@ fn row(round_trip: u64, loss: f64, touch: Option<Touch>) -> [f64; 6] {
     };
     play.run(START, &mut move_all);
     let seen = watch(&mut play);
-    let (mut corrections, before) = (Corrections::default(), bytes(&play));
+    let (mut corrections, before) =
+        (Corrections::new(PredictConfig::default().blend_position), bytes(&play));
     let (mut lead, mut frames) = (0.0, 0u32);
     let milliseconds = volume(30_000, 120_000);
     play.run(milliseconds, |play| {

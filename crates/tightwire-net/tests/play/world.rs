@@ -1,4 +1,4 @@
-//! What clients see of the world.
+//! Objects on their clients: own ones, those of others, and predicted spawns.
 
 use crate::game::{Bullet, Drive, Play, Tank, link};
 

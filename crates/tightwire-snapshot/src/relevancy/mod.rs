@@ -150,7 +150,7 @@ impl Relevancy {
         if !self.has_scopes {
             return 1;
         }
-        if view.sight.eyes.is_empty() {
+        if view.sight.viewpoints.is_empty() {
             return MIDDLE;
         }
         let Some(position) = protocol.position(row) else { return MIDDLE };
@@ -246,17 +246,17 @@ impl Relevancy {
     }
 
     fn find_eyes(&self, protocol: &Protocol, store: &Store, sight: &mut Sight, owned: &[u32]) {
-        sight.eyes.clear();
+        sight.viewpoints.clear();
         if sight.viewers.is_empty() {
-            sight.eyes.extend(owned.iter().filter_map(|&slot| {
+            sight.viewpoints.extend(owned.iter().filter_map(|&slot| {
                 let state = store.newest(slot)?;
                 protocol.position(Row { class: state.class, cells: state.cells? })
             }));
         } else {
-            sight.eyes.extend_from_slice(&sight.viewers);
+            sight.viewpoints.extend_from_slice(&sight.viewers);
         }
         if self.is_flat {
-            sight.eyes.iter_mut().for_each(|eye| eye[2] = 0.0);
+            sight.viewpoints.iter_mut().for_each(|viewpoint| viewpoint[2] = 0.0);
         }
     }
 
@@ -287,8 +287,8 @@ impl Relevancy {
         }
         let mut examined = 0;
         let reach = if self.is_flat { 0..=0 } else { -1..=1 };
-        for eye in &sight.eyes {
-            let centre = self.square(*eye);
+        for viewpoint in &sight.viewpoints {
+            let centre = self.square(*viewpoint);
             let rooms = sight.rooms.iter().map(|room| Some(room.0));
             for room in core::iter::once(None).chain(rooms) {
                 for x in -1..=1 {
@@ -299,7 +299,8 @@ impl Relevancy {
                                 [0, 1, 2].map(|axis| centre[axis].wrapping_add(step[axis]));
                             examined +=
                                 self.grid.for_each(Key::Square { room, square }, |slot, at| {
-                                    let [x, y, z] = [0, 1, 2].map(|axis| at[axis] - eye[axis]);
+                                    let [x, y, z] =
+                                        [0, 1, 2].map(|axis| at[axis] - viewpoint[axis]);
                                     if x * x + y * y + z * z <= radius * radius
                                         && !sight.near.set(slot, true)
                                     {

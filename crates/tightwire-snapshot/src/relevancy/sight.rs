@@ -13,7 +13,7 @@ pub(crate) struct Sight {
     /// Viewers that the application gave; empty if they are the objects that the receiver owns.
     pub(crate) viewers: Vec<[f32; 3]>,
     /// Viewers of the last refresh.
-    pub(super) eyes: Vec<[f32; 3]>,
+    pub(super) viewpoints: Vec<[f32; 3]>,
     /// Slots of objects that are within the distance, as of the last refresh.
     pub(super) near: SlotSet,
     /// The same; a slot that is no longer in `near` is void.
@@ -78,8 +78,8 @@ impl Sight {
     #[inline]
     pub(super) fn distance_squared(&self, position: [f32; 3]) -> f32 {
         let mut least = f32::INFINITY;
-        for eye in &self.eyes {
-            let [x, y, z] = [0, 1, 2].map(|axis| position[axis] - eye[axis]);
+        for viewpoint in &self.viewpoints {
+            let [x, y, z] = [0, 1, 2].map(|axis| position[axis] - viewpoint[axis]);
             least = least.min(x * x + y * y + z * z);
         }
         least

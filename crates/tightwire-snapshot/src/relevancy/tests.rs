@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod crowd;
 mod settle;
 
 use alloc::collections::{BTreeMap, BTreeSet};
@@ -79,10 +80,11 @@ impl Pair {
         self.protocol.position(self.sender.row(id).unwrap()).unwrap()
     }
 
-    fn distance(&self, id: u32, eyes: &[[f32; 3]]) -> f32 {
+    fn distance(&self, id: u32, viewpoints: &[[f32; 3]]) -> f32 {
         let at = self.position(id);
-        let square = |eye: &[f32; 3]| (0..3).map(|axis| (at[axis] - eye[axis]).powi(2)).sum();
-        eyes.iter().map(square).fold(f32::INFINITY, f32::min).sqrt()
+        let square =
+            |viewpoint: &[f32; 3]| (0..3).map(|axis| (at[axis] - viewpoint[axis]).powi(2)).sum();
+        viewpoints.iter().map(square).fold(f32::INFINITY, f32::min).sqrt()
     }
 }
 
@@ -113,7 +115,7 @@ fn walk<T: Wire + 'static>(number: u64, interval: u32, make: impl Fn([f32; 3]) -
         }
         for place in 0..4usize {
             let client = pair.clients[place].0;
-            let eyes: Vec<_> = match place {
+            let viewpoints: Vec<_> = match place {
                 0 | 1 => {
                     let owned = (0..=place as u32).map(|owned| 10 * place as u32 + owned);
                     owned
@@ -124,20 +126,20 @@ fn walk<T: Wire + 'static>(number: u64, interval: u32, make: impl Fn([f32; 3]) -
                         .collect()
                 }
                 _ => {
-                    let mut eye = pair.position(place as u32);
+                    let mut viewpoint = pair.position(place as u32);
                     if pair.sender.relevancy().is_flat {
-                        eye[2] = 7.0;
+                        viewpoint[2] = 7.0;
                     }
-                    pair.sender.set_viewers(client, &[eye]);
-                    eye[2] = if pair.sender.relevancy().is_flat { 0.0 } else { eye[2] };
-                    alloc::vec![eye]
+                    pair.sender.set_viewers(client, &[viewpoint]);
+                    viewpoint[2] = if pair.sender.relevancy().is_flat { 0.0 } else { viewpoint[2] };
+                    alloc::vec![viewpoint]
                 }
             };
             let has = pair.send(place);
             let owned: BTreeSet<_> = pair.sender.owned(client).map(|id| id.0).collect();
             let (model, before) = (&mut model[place], &mut before[place]);
             for id in 0..WALKERS {
-                let distance = pair.distance(id, &eyes);
+                let distance = pair.distance(id, &viewpoints);
                 let earlier = before.insert(id, distance).unwrap_or(distance);
                 let leave = CONFIG.radius * CONFIG.leave_factor;
                 let was = model.contains(&id);
@@ -317,8 +319,8 @@ fn examined(objects: u32) -> usize {
         }
         for place in 0..4 {
             let client = pair.clients[place].0;
-            let eye = [place as f32 * 130.0 - 200.0 + tick as f32, 3.0, 0.0];
-            pair.sender.set_viewers(client, &[eye]);
+            let viewpoint = [place as f32 * 130.0 - 200.0 + tick as f32, 3.0, 0.0];
+            pair.sender.set_viewers(client, &[viewpoint]);
             assert!(pair.send(place).len() > 100);
         }
         if tick == warm {

@@ -26,6 +26,8 @@ pub struct OffsetSize {
     pub distance: f32,
     /// Largest angle of a rotation, in radians.
     pub angle: f32,
+    /// Offset of the `spatial` field, in its units; zero without one.
+    pub position: [f32; 3],
 }
 
 impl RowOffset {
@@ -154,6 +156,11 @@ impl Protocol {
         };
         for (place, group) in layout.groups.iter().enumerate() {
             let values = &offset.values[group.columns()];
+            if group.spatial {
+                for (axis, value) in size.position.iter_mut().zip(values) {
+                    *axis = value * group.unit.step as f32;
+                }
+            }
             let length = libm::sqrtf(values.iter().map(|value| value * value).sum());
             match group.kind {
                 // A chord of the unit sphere of quaternions, on which angles are half as large.

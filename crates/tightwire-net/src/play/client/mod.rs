@@ -1,6 +1,7 @@
 //! The client of a game: inputs, prediction, and the world that is shown.
 
 mod assets;
+mod changes;
 mod config;
 mod events;
 mod receive;
@@ -108,11 +109,14 @@ impl<I: Input, T: Transport> Client<I, T> {
             prediction: Prediction::new(&protocol, config.predict),
             protocol,
             owned: Vec::new(),
-            guests: touch::Guests::default(),
+            others: touch::PredictedOthers::default(),
             predicted_classes,
             input: I::default(),
             fraction: 0.0,
             shown: Frame::default(),
+            shown_before: Frame::default(),
+            changes: changes::Changes::default(),
+            arrived: Vec::new(),
             scratch: RowBuffer::default(),
         };
         let clock = InputClock::new(
@@ -244,6 +248,7 @@ impl<I: Input, T: Transport> Client<I, T> {
     pub fn send(&mut self, now: Duration) {
         // Ticks that the game did not step have inputs all the same.
         while self.stamp_next().is_some() {}
+        self.world.changes.end();
         self.send_inputs(now);
         self.send_asset_requests();
         self.session.transmit(now);
@@ -280,7 +285,7 @@ impl<I: Input, T: Transport> Client<I, T> {
     /// Returns what the clocks say: how far this client is ahead, and how early its inputs arrive.
     #[must_use]
     pub fn time(&self) -> TimeReport {
-        self.clock.report(self.now)
+        TimeReport { shown: self.shown_time(), ..self.clock.report(self.now) }
     }
 
     /// Returns the shown tick of interpolated objects, with a fraction; `None` before the first

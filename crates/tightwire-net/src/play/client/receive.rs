@@ -11,7 +11,7 @@ use crate::message::{Bound, Message, ReceivedMessage};
 use crate::play::Input;
 use crate::play::control::Ownership;
 use crate::play::header::PlayHeader;
-use crate::play::predict::{Authoritative, ReceivedObjects};
+use crate::play::predict::{Authoritative, ReceivedObjects, RowAge};
 use crate::play::resume::ResumeTicket;
 use crate::session::{SNAPSHOT_FRAME, SessionEvent};
 use crate::transport::Transport;
@@ -53,6 +53,7 @@ impl<I: Input, T: Transport> Client<I, T> {
         let time = self.clock.time(now).unwrap_or(newest);
         self.world.fraction = (time - newest).clamp(0.0, 1.0);
         self.world.playback.advance(now);
+        self.world.record_changes();
         for change in self.world.playback.shown_changes() {
             let id = change.id;
             match change.kind {
@@ -69,6 +70,7 @@ impl<I: Input, T: Transport> Client<I, T> {
     fn handle_snapshots(&mut self, now: Duration) -> Option<Arrived> {
         let Self { session, world, stats, sent, .. } = self;
         let mut newest: Option<Arrived> = None;
+        world.arrived.clear();
         while let Some((_, number, body)) = session.poll_frame() {
             let Some((header, packet)) =
                 PlayHeader::read(body).ok().filter(|_| number == SNAPSHOT_FRAME)
@@ -86,6 +88,8 @@ impl<I: Input, T: Transport> Client<I, T> {
             stats.snapshot_bytes += packet.len() as u64;
             sent.snapshots += 1;
             world.playback.handle_snapshot(now, &world.receiver);
+            let changed = world.receiver.changes().iter().map(|change| change.id);
+            world.arrived.extend(changed.filter(|id| world.prediction.is_member(*id)));
             let (tick, is_complete) = (received.tick, received.is_complete);
             if newest.is_none_or(|newest| tick > newest.tick) {
                 newest = Some(Arrived { tick, is_complete, header });
@@ -99,6 +103,11 @@ impl<I: Input, T: Transport> Client<I, T> {
         let Arrived { tick, is_complete, header } = arrived;
         if let Some(path) = self.session.server().and_then(|server| self.session.path(server)) {
             self.clock.set_round_trip(path.round_trip, path.jitter);
+            // QUIC's probe timeout: the round trip, four times its variation, and the longest
+            // delay of an ack.
+            let probe = path.round_trip + 4 * path.jitter + MAX_ACK_DELAY;
+            let ticks = probe.as_secs_f64().min(1.0) * f64::from(self.tick_rate);
+            self.world.prediction.set_retransmission(ticks.ceil() as u32);
         }
         self.clock.handle_snapshot(now, tick, header.input);
         if let Some(report) = header.input
@@ -110,7 +119,17 @@ impl<I: Input, T: Transport> Client<I, T> {
         let world = &mut self.world;
         let is_exact = header.owned_exact || is_complete;
         let ClientWorld { receiver, playback, predicted_classes, prediction, fraction, .. } = world;
-        let objects = Objects { receiver, playback, predicted_classes };
+        let (owned, arrived) = (&world.owned, &world.arrived);
+        let is_owned_exact = header.owned_exact;
+        let objects = Objects {
+            receiver,
+            playback,
+            predicted_classes,
+            owned,
+            arrived,
+            is_owned_exact,
+            is_complete,
+        };
         prediction.reconcile(&Authoritative { tick, is_exact, objects: &objects }, *fraction);
     }
 
@@ -162,6 +181,7 @@ impl<I: Input, T: Transport> Client<I, T> {
     /// Begins anew with what a new connection has: the server sends everything again.
     fn start_over(&mut self) {
         let world = &mut self.world;
+        world.record_start_over();
         let shown = world.playback.objects_from(ObjectId(0));
         self.events.extend(shown.map(|(id, _)| ClientEvent::Despawned { id }));
         self.events.extend(world.owned.iter().map(|&id| ClientEvent::NotMine { id }));
@@ -169,8 +189,9 @@ impl<I: Input, T: Transport> Client<I, T> {
         world.playback = Playback::new(&world.protocol, self.config.playback).with_changes();
         world.prediction.reset();
         world.owned.clear();
-        world.guests.clear();
+        world.others.clear();
         world.shown.clear();
+        world.shown_before.clear();
         self.clock.reset();
         self.log.clear_all();
         self.due = 0..0;
@@ -200,17 +221,34 @@ impl<I: Input, T: Transport> Client<I, T> {
     }
 }
 
+/// Longest time that the server's QUIC waits before it acks, as RFC 9000 has it by default.
+const MAX_ACK_DELAY: Duration = Duration::from_millis(25);
+
 /// The received objects whose classes are predicted.
 struct Objects<'o> {
     receiver: &'o Receiver,
     playback: &'o Playback,
     predicted_classes: &'o [bool],
+    owned: &'o [ObjectId],
+    arrived: &'o [ObjectId],
+    /// The owned objects are as they were at the tick of the snapshot; if it is complete, all are.
+    is_owned_exact: bool,
+    is_complete: bool,
 }
 
 impl ReceivedObjects for Objects<'_> {
     fn row(&self, id: ObjectId) -> Option<Row<'_>> {
         let row = self.receiver.row(id)?;
         (self.predicted_classes.get(usize::from(row.class)) == Some(&true)).then_some(row)
+    }
+
+    fn age(&self, id: ObjectId) -> RowAge {
+        let is_owned = || self.owned.binary_search(&id).is_ok();
+        match self.is_complete || self.is_owned_exact && is_owned() {
+            true => RowAge::Exact,
+            false if self.arrived.contains(&id) => RowAge::New,
+            false => RowAge::Old,
+        }
     }
 
     fn show(&self, id: ObjectId, shown: &mut RowBuffer) -> bool {

@@ -9,14 +9,14 @@ use crate::play::predict::Touch;
 
 /// Objects that are predicted although this client does not own them.
 #[derive(Debug, Default)]
-pub(super) struct Guests {
+pub(super) struct PredictedOthers {
     /// Those that the game has named, sorted.
     named: Vec<ObjectId>,
     /// Those near an own object, with the time until which they stay at least; sorted.
     touched: Vec<(ObjectId, Duration)>,
 }
 
-impl Guests {
+impl PredictedOthers {
     pub(super) fn clear(&mut self) {
         self.named.clear();
         self.touched.clear();
@@ -31,9 +31,9 @@ impl Guests {
 impl<I> ClientWorld<I> {
     /// Begins or ends the prediction of an object that the game names.
     pub(super) fn set_predicted(&mut self, id: ObjectId, is_predicted: bool) {
-        match (self.guests.named.binary_search(&id), is_predicted) {
-            (Err(place), true) => self.guests.named.insert(place, id),
-            (Ok(place), false) => drop(self.guests.named.remove(place)),
+        match (self.others.named.binary_search(&id), is_predicted) {
+            (Err(place), true) => self.others.named.insert(place, id),
+            (Ok(place), false) => drop(self.others.named.remove(place)),
             _ => {}
         }
         self.update_member(id);
@@ -41,14 +41,14 @@ impl<I> ClientWorld<I> {
 
     /// Decides whether an object is predicted.
     pub(super) fn update_member(&mut self, id: ObjectId) {
-        let is_member = self.is_owned(id) || self.guests.contains(id);
+        let is_member = self.is_owned(id) || self.others.contains(id);
         self.prediction.set_member(id, is_member);
     }
 
     /// Predicts the objects near those that this client owns.
     pub(super) fn follow_touched(&mut self, now: Duration, touch: Option<Touch>) {
         let Some(touch) = touch else { return };
-        let mut touched = core::mem::take(&mut self.guests.touched);
+        let mut touched = core::mem::take(&mut self.others.touched);
         for (id, row) in self.receiver.rows_from(ObjectId(0)) {
             let is_predicted = self.predicted_classes.get(usize::from(row.class)) == Some(&true);
             if !is_predicted || self.is_owned(id) {
@@ -71,13 +71,13 @@ impl<I> ClientWorld<I> {
         touched.retain(|&(id, until)| {
             let stays = until > now && self.receiver.row(id).is_some();
             if !stays {
-                let is_member = self.guests.named.binary_search(&id).is_ok()
+                let is_member = self.others.named.binary_search(&id).is_ok()
                     || self.owned.binary_search(&id).is_ok();
                 self.prediction.set_member(id, is_member);
             }
             stays
         });
-        self.guests.touched = touched;
+        self.others.touched = touched;
     }
 
     fn distance_to_own(&self, position: [f32; 3]) -> f32 {

@@ -3,7 +3,8 @@
 use tightwire_core::schema::ObjectId;
 use tightwire_snapshot::{ObjectChange, OffsetSize, Playback, Protocol, Receiver, Row, RowBuffer};
 
-use super::touch::Guests;
+use super::changes::Changes;
+use super::touch::PredictedOthers;
 use crate::play::frame::Frame;
 use crate::play::predict::{Misprediction, Prediction};
 use crate::play::scene::Steppable;
@@ -17,7 +18,7 @@ pub(super) struct ClientWorld<I> {
     pub(super) prediction: Prediction,
     /// Objects that this client owns, sorted.
     pub(super) owned: Vec<ObjectId>,
-    pub(super) guests: Guests,
+    pub(super) others: PredictedOthers,
     /// Classes whose owned objects are predicted.
     pub(super) predicted_classes: Vec<bool>,
     /// The input of the tick that is stepped.
@@ -26,6 +27,11 @@ pub(super) struct ClientWorld<I> {
     pub(super) fraction: f64,
     /// Shown rows of objects that are not simply interpolated.
     pub(super) shown: Frame,
+    /// Those of the frame before.
+    pub(super) shown_before: Frame,
+    pub(super) changes: Changes,
+    /// Predicted objects whose rows arrived with the last call of `receive`.
+    pub(super) arrived: Vec<ObjectId>,
     pub(super) scratch: RowBuffer,
 }
 
@@ -45,6 +51,7 @@ impl<I> ClientWorld<I> {
     /// Computes what is shown of the objects that are not simply interpolated: the predicted ones,
     /// and those whose prediction has just ended. Once a frame, so that reading needs no memory.
     pub(super) fn refresh_shown(&mut self) {
+        core::mem::swap(&mut self.shown, &mut self.shown_before);
         self.shown.clear();
         for (id, _) in self.prediction.frame().iter() {
             if self.prediction.show(id, self.fraction, &mut self.scratch) {
@@ -57,6 +64,13 @@ impl<I> ClientWorld<I> {
             {
                 self.prediction.apply_offset(id, &mut self.scratch);
                 self.shown.set(id, self.scratch.row());
+            }
+        }
+        for place in 0..self.shown_before.len() + self.shown.len() {
+            let before = self.shown_before.id_at(place);
+            let id = before.or_else(|| self.shown.id_at(place - self.shown_before.len()));
+            if let Some(id) = id {
+                self.record_switched(id);
             }
         }
     }
@@ -134,6 +148,10 @@ impl<I> Steppable<I> for ClientWorld<I> {
         // Only the owner's inputs decide which of its objects spawn another.
         let is_own = self.is_owned(by) || self.prediction.is_provisional(by);
         let is_predicted = self.predicted_classes.get(usize::from(row.class)) == Some(&true);
+        if is_own && !is_predicted {
+            // The server counts the spawns of all classes.
+            self.prediction.skip_spawn(ordinal);
+        }
         if !is_own || !is_predicted {
             return Err(SceneError::NotSimulated { id: by });
         }
@@ -142,6 +160,10 @@ impl<I> Steppable<I> for ClientWorld<I> {
 
     fn remove(&mut self, id: ObjectId) {
         self.prediction.frame_mut().remove(id);
+    }
+
+    fn abandon(&mut self) {
+        self.prediction.abandon();
     }
 }
 
@@ -178,11 +200,17 @@ impl<'v, I> View<'v, I> {
         })
     }
 
-    /// Returns the interpolated objects that changed with the last frame, each with its class: an
-    /// engine copies only these. Predicted objects are not in it: they move in every frame.
+    /// Returns the interpolated objects that changed in this frame, each with its class: an engine
+    /// copies only these. A frame is all calls of [`receive`](super::Client::receive) up to a
+    /// [`send`](super::Client::send), and its changes can be read until the `receive` of the next.
+    ///
+    /// Predicted objects are here when they begin and end to be shown between snapshots, but not
+    /// with their motion: they move in every frame. An object whose prediction has ended is here
+    /// until it is shown where it is interpolated. One that despawned and spawned again is here
+    /// twice, in this order.
     #[must_use]
     pub fn changes(&self) -> &'v [ObjectChange] {
-        self.world.playback.shown_changes()
+        self.world.changes.list()
     }
 
     /// Iterates over all shown objects, in the order of ids, with the indices of their classes.
@@ -213,6 +241,12 @@ impl<'v, I> View<'v, I> {
     #[must_use]
     pub fn correction(&self, id: impl Into<ObjectId>) -> OffsetSize {
         self.world.prediction.offset(id.into())
+    }
+
+    /// Returns the number of predictions of objects of a class that differed from the server's state.
+    #[must_use]
+    pub fn mispredicted(&self, class: u16) -> u64 {
+        self.world.prediction.mispredicted(class)
     }
 
     /// Iterates over the last predictions that differed from the server's state, oldest first.

@@ -10,7 +10,7 @@ use super::InputLayout;
 
 /// Fields of a frame before its rows.
 #[derive(Wire, Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct FrameHeader<A> {
+pub(crate) struct FrameHeader<A> {
     /// `None` until the client has a snapshot.
     pub(super) view: Option<View<A>>,
     /// `None` if the server acked every input.
@@ -19,14 +19,14 @@ pub(super) struct FrameHeader<A> {
 
 /// Snapshots that the client has, and the moment that it shows of them.
 #[derive(Wire, Clone, PartialEq, Eq, Debug, Default)]
-pub(super) struct View<A> {
+pub(crate) struct View<A> {
     pub(super) ack: A,
     pub(super) delay: ViewDelay,
 }
 
 /// Ticks of the inputs of a frame.
 #[derive(Wire, Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub(super) struct InputSpan {
+pub(crate) struct InputSpan {
     /// Lowest bits of the newest tick.
     #[wire(bits = 12)]
     pub(super) newest: u16,

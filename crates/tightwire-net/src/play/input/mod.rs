@@ -13,7 +13,7 @@ mod ring;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use frame::ViewDelay;
+pub(crate) use frame::{FrameHeader, ViewDelay};
 pub(crate) use layout::InputLayout;
 pub use layout::InputLayoutError;
 pub(crate) use log::InputLog;

@@ -10,12 +10,11 @@
 
 mod blend;
 mod config;
+mod shown;
 mod spawn;
 mod stats;
 #[cfg(test)]
 mod tests;
-
-use core::time::Duration;
 
 use tightwire_core::schema::ObjectId;
 use tightwire_snapshot::{Protocol, Row, RowBuffer};
@@ -42,6 +41,8 @@ pub(super) struct Prediction {
     current: Frame,
     /// The newest predicted tick; `None` before the first step.
     newest: Option<u32>,
+    /// Tick of the last kept state; `None` before the first.
+    kept: Option<u32>,
     /// Tick of the running step; `None` between steps.
     running: Option<u32>,
     /// The last replayed tick; `None` if there is nothing to replay.
@@ -49,6 +50,8 @@ pub(super) struct Prediction {
     /// Ids of the predicted objects, sorted.
     members: Vec<ObjectId>,
     spawns: Spawns,
+    /// Number of ticks for which a spawn waits for the server's.
+    grace: u32,
     blends: Blends,
     /// Shown states before a correction.
     before: Frame,
@@ -68,6 +71,8 @@ pub(super) struct Prediction {
 #[derive(Debug, Default)]
 struct Kept {
     tick: Option<u32>,
+    /// The step of the tick ended; otherwise the state is the one of the tick before.
+    is_predicted: bool,
     frame: Frame,
 }
 
@@ -75,15 +80,29 @@ struct Kept {
 #[derive(Clone, Copy)]
 pub(super) struct Authoritative<'a> {
     pub(super) tick: u32,
-    /// Every object of this client is as it was at this tick; otherwise some may be older.
+    /// Every object that this client owns is as it was at this tick; otherwise some may be older.
     pub(super) is_exact: bool,
     pub(super) objects: &'a dyn ReceivedObjects,
+}
+
+/// Age of a received row.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum RowAge {
+    /// The row is that of the snapshot's tick.
+    Exact,
+    /// The row has just arrived, and the object may have changed since.
+    New,
+    /// The row may have changed since long ago: the prediction from it is better.
+    Old,
 }
 
 /// The objects that a client has received.
 pub(super) trait ReceivedObjects {
     /// The newest received state of an object that can be predicted.
     fn row(&self, id: ObjectId) -> Option<Row<'_>>;
+
+    /// How the row of an object stands to the tick of the snapshot.
+    fn age(&self, id: ObjectId) -> RowAge;
 
     /// Copies the interpolated state of an object that is shown; returns whether there is one.
     fn show(&self, id: ObjectId, shown: &mut RowBuffer) -> bool;
@@ -94,15 +113,19 @@ impl Prediction {
         Self {
             protocol: protocol.clone(),
             config,
-            frames: (0..KEPT).map(|_| Kept::default()).collect(),
-            current: Frame::default(),
+            frames: (0..KEPT)
+                .map(|_| Kept { frame: Frame::with_room(), ..Kept::default() })
+                .collect(),
+            current: Frame::with_room(),
             newest: None,
+            kept: None,
             running: None,
             replayed: None,
             members: Vec::new(),
             spawns: Spawns::default(),
+            grace: spawn::MIN_GRACE,
             blends: Blends::default(),
-            before: Frame::default(),
+            before: Frame::with_room(),
             switched: Vec::new(),
             fraction: 0.0,
             expected: None,
@@ -114,11 +137,18 @@ impl Prediction {
         }
     }
 
+    /// Sets the number of ticks that a lost reliable message takes until its next copy arrives. A
+    /// spawn waits for two of them: the snapshots since its tick do not say that the server has
+    /// refused it, and an object that vanishes and comes back is worse than one that stays longer.
+    pub(super) fn set_retransmission(&mut self, ticks: u32) {
+        self.grace = ticks.saturating_mul(2).saturating_add(2).max(spawn::MIN_GRACE);
+    }
+
     /// Drops all predicted state, as after a new connection.
     pub(super) fn reset(&mut self) {
         self.frames.iter_mut().for_each(|kept| kept.tick = None);
         self.current.clear();
-        (self.newest, self.running, self.replayed) = (None, None, None);
+        (self.newest, self.kept, self.running, self.replayed) = (None, None, None, None);
         self.members.clear();
         self.spawns.clear();
         self.blends.clear();
@@ -158,6 +188,11 @@ impl Prediction {
         self.mispredictions.iter()
     }
 
+    /// Number of mispredicted states of objects of a class.
+    pub(super) fn mispredicted(&self, class: u16) -> u64 {
+        self.mispredictions.count(class)
+    }
+
     /// The state of the running step, or after the last one.
     pub(super) fn frame(&self) -> &Frame {
         &self.current
@@ -179,15 +214,16 @@ impl Prediction {
             return self.follow(server);
         }
         self.remember_shown(server, fraction);
-        let has_frame = self.frames[place].tick == Some(server.tick);
+        let kept = &self.frames[place];
+        let has_frame = kept.tick == Some(server.tick) && kept.is_predicted;
         let mut frame = core::mem::take(&mut self.frames[place].frame);
         if !has_frame {
             frame.clear();
         }
         let needs_replay = self.correct(&mut frame, has_frame, server);
-        (self.frames[place].tick, self.frames[place].frame) = (Some(server.tick), frame);
+        self.frames[place] = Kept { tick: Some(server.tick), is_predicted: true, frame };
         self.stats.spawns_unmatched +=
-            u64::from(self.spawns.expire(server.tick, &mut self.removed));
+            u64::from(self.spawns.expire(server.tick, self.grace, &mut self.removed));
         self.drop_removed(server, fraction);
         if needs_replay {
             self.begin_replay(server.tick);
@@ -208,7 +244,8 @@ impl Prediction {
             let received = server.objects.row(id);
             match (received, frame.get(id)) {
                 (Some(received), Some(predicted)) => {
-                    if !server.is_exact {
+                    let age = server.objects.age(id);
+                    if age == RowAge::Old {
                         continue;
                     }
                     let tolerance = self.config.tolerance;
@@ -216,11 +253,15 @@ impl Prediction {
                     if received.class == predicted.class && group.is_none() {
                         continue;
                     }
-                    is_mispredicted = true;
-                    let field =
-                        group.and_then(|group| self.protocol.groups(received.class).nth(group));
-                    let field = field.map_or("", |group| group.field);
-                    self.mispredictions.push(server.tick, id, field, predicted, received);
+                    // The newest state is the best to go on from, although it may not be the one of
+                    // this tick, and then proves nothing.
+                    if age == RowAge::Exact {
+                        is_mispredicted = true;
+                        let mut groups = self.protocol.groups(received.class);
+                        let field = group.and_then(|group| groups.nth(group));
+                        let field = field.map_or("", |group| group.field);
+                        self.mispredictions.push(server.tick, id, field, predicted, received);
+                    }
                     frame.set(id, received);
                     is_changed = true;
                 }
@@ -229,7 +270,10 @@ impl Prediction {
                     frame.set(id, received);
                     is_changed = true;
                 }
-                (None, Some(_)) if server.is_exact && !self.spawns.is_younger(id, server.tick) => {
+                (None, Some(_))
+                    if server.objects.age(id) == RowAge::Exact
+                        && !self.spawns.is_younger(id, server.tick) =>
+                {
                     frame.remove(id);
                     is_changed = true;
                 }
@@ -263,54 +307,13 @@ impl Prediction {
         self.replayed = None;
     }
 
-    /// Remembers what is shown, before a correction changes it.
-    fn remember_shown(&mut self, server: &Authoritative<'_>, fraction: f64) {
-        let mut before = core::mem::take(&mut self.before);
-        before.clear();
-        let mut shown = core::mem::take(&mut self.scratch);
-        for (id, _) in self.current.iter() {
-            if self.show(id, fraction, &mut shown) {
-                before.set(id, shown.row());
-            }
-        }
-        // Objects whose prediction begins are shown where they were interpolated.
-        self.switched.clear();
-        for &id in &self.members {
-            if !self.current.contains(id) && server.objects.show(id, &mut shown) {
-                before.set(id, shown.row());
-                self.switched.push(id);
-            }
-        }
-        (self.before, self.scratch, self.fraction) = (before, shown, fraction);
-    }
-
     /// Sets the objects back to the state of a tick, from which the ticks since are stepped again.
     fn begin_replay(&mut self, tick: u32) {
         self.current.copy_from(&self.frames[tick as usize % KEPT].frame);
-        self.replayed = Some(tick);
+        (self.kept, self.replayed) = (Some(tick), Some(tick));
         if self.newest == Some(tick) {
             self.end_replay();
         }
-    }
-
-    /// Drops objects whose prediction has ended. Those that are interpolated from now on come from
-    /// where they were predicted.
-    fn drop_removed(&mut self, server: &Authoritative<'_>, fraction: f64) {
-        let removed = core::mem::take(&mut self.removed);
-        let mut shown = core::mem::take(&mut self.scratch);
-        let mut interpolated = core::mem::take(&mut self.interpolated);
-        for &id in &removed {
-            if self.show(id, fraction, &mut shown) && server.objects.show(id, &mut interpolated) {
-                let (from, to) = (shown.row(), interpolated.row());
-                self.blends.set_switch(&self.protocol, id, from, to, &self.config);
-            }
-            self.current.remove(id);
-            // A later replay would bring the object back.
-            for kept in &mut self.frames {
-                kept.frame.remove(id);
-            }
-        }
-        (self.removed, self.scratch, self.interpolated) = (removed, shown, interpolated);
     }
 
     /// Begins the next step of a replay, and returns its tick; `None` if nothing is to be
@@ -345,37 +348,25 @@ impl Prediction {
         }
     }
 
+    /// Takes back the running step, which did not end: the objects stand in its tick.
+    pub(super) fn abandon(&mut self) {
+        let Some(tick) = self.running else { return };
+        match self.kept.and_then(|tick| self.frames.get(tick as usize % KEPT)) {
+            Some(kept) => self.current.copy_from(&kept.frame),
+            None => self.current.clear(),
+        }
+        self.stats.unpredicted_ticks += 1;
+        self.finish();
+        self.frames[tick as usize % KEPT].is_predicted = false;
+    }
+
     fn keep(&mut self, tick: u32) {
+        self.kept = Some(tick);
         let kept = &mut self.frames[tick as usize % KEPT];
-        kept.tick = Some(tick);
+        (kept.tick, kept.is_predicted) = (Some(tick), true);
         kept.frame.copy_from(&self.current);
         // The copy has no cells of objects that were removed.
         core::mem::swap(&mut kept.frame, &mut self.current);
-    }
-
-    /// Turns the differences between the states that were shown and those after the replay into
-    /// offsets.
-    fn end_replay(&mut self) {
-        self.replayed = None;
-        if let Some(expected) = self.expected.take() {
-            let is_same = expected.iter().eq(self.current.iter());
-            self.stats.replays_differing += u64::from(!is_same);
-        }
-        let before = core::mem::take(&mut self.before);
-        let mut shown = core::mem::take(&mut self.scratch);
-        for (id, was) in before.iter() {
-            if !self.between(id, self.fraction, &mut shown) {
-                continue;
-            }
-            if self.switched.contains(&id) {
-                self.blends.set_switch(&self.protocol, id, was, shown.row(), &self.config);
-                continue;
-            }
-            let blend = self.blends.set(&self.protocol, id, was, shown.row(), &self.config);
-            self.stats.snaps += u64::from(blend.is_snap);
-            self.stats.largest_offset = self.stats.largest_offset.max(blend.size.distance);
-        }
-        (self.before, self.scratch) = (before, shown);
     }
 
     /// Gives an object that the running step spawns its id. The same spawn of a replay has the
@@ -384,6 +375,11 @@ impl Prediction {
         let id = self.spawns.spawn(self.running?, ordinal)?;
         self.current.set(id, row);
         Some(id)
+    }
+
+    /// Counts a spawn of the running step that only the server makes.
+    pub(super) fn skip_spawn(&mut self, ordinal: Option<u16>) {
+        self.spawns.take_ordinal(ordinal);
     }
 
     /// Gives the object that was predicted to spawn the id of the server's. Returns its
@@ -400,50 +396,5 @@ impl Prediction {
         self.before.rename(provisional, id);
         self.blends.rename(provisional, id);
         Some(provisional)
-    }
-
-    /// Lets offsets fade.
-    pub(super) fn advance(&mut self, elapsed: Duration) {
-        self.blends.advance(&self.protocol, elapsed, &self.config);
-    }
-
-    /// Iterates over the objects that are shown away from their state.
-    pub(super) fn offset_ids(&self) -> impl Iterator<Item = ObjectId> {
-        self.blends.ids()
-    }
-
-    /// Adds the offset of an object to its shown row.
-    pub(super) fn apply_offset(&self, id: ObjectId, shown: &mut RowBuffer) {
-        self.blends.apply(&self.protocol, id, shown);
-    }
-
-    /// Returns how far an object is shown from its predicted state.
-    pub(super) fn offset(&self, id: ObjectId) -> tightwire_snapshot::OffsetSize {
-        self.blends.size(&self.protocol, id)
-    }
-
-    /// Writes the shown state of a predicted object: between the last two ticks, with its offset.
-    /// Returns whether there is one.
-    pub(super) fn show(&self, id: ObjectId, fraction: f64, shown: &mut RowBuffer) -> bool {
-        let is_shown = self.between(id, fraction, shown);
-        if is_shown {
-            self.apply_offset(id, shown);
-        }
-        is_shown
-    }
-
-    fn between(&self, id: ObjectId, fraction: f64, shown: &mut RowBuffer) -> bool {
-        let Some(newest) = self.newest else { return false };
-        let Some(after) = self.frame_of(newest).and_then(|frame| frame.get(id)) else {
-            return false;
-        };
-        let before = newest.checked_sub(1).and_then(|tick| self.frame_of(tick)?.get(id));
-        self.protocol.interpolate(before.unwrap_or(after), after, fraction, shown);
-        true
-    }
-
-    fn frame_of(&self, tick: u32) -> Option<&Frame> {
-        let kept = self.frames.get(tick as usize % KEPT)?;
-        (kept.tick == Some(tick)).then_some(&kept.frame)
     }
 }

@@ -9,9 +9,8 @@ pub(in crate::play) const FIRST_PROVISIONAL: u32 = 1 << 20;
 /// when the server's arrive.
 const MOST: usize = 256;
 
-/// Number of ticks after which a spawn that the server did not confirm is taken back. The
-/// confirmation is a reliable message: two ticks, and the 100 ms of a retransmission.
-const GRACE: u32 = 8;
+/// Least number of ticks after which a spawn that the server did not confirm is taken back.
+pub(super) const MIN_GRACE: u32 = 8;
 
 /// Spawns, each known by its tick and its ordinal in the tick.
 #[derive(Debug, Default)]
@@ -42,8 +41,7 @@ impl Spawns {
     /// Returns the id of a spawn of the running step, with the ordinal that the game gives, or the
     /// next one. The same spawn of a replay has the same id.
     pub(super) fn spawn(&mut self, tick: u32, ordinal: Option<u16>) -> Option<ObjectId> {
-        let ordinal = ordinal.unwrap_or(self.ordinal);
-        self.ordinal = ordinal.saturating_add(1);
+        let ordinal = self.take_ordinal(ordinal);
         if let Some(spawn) = self.find(tick, ordinal) {
             return Some(spawn.id);
         }
@@ -54,6 +52,14 @@ impl Spawns {
         self.next = (self.next + 1) % FIRST_PROVISIONAL;
         self.list.push(Spawn { tick, ordinal, id, is_matched: false });
         Some(id)
+    }
+
+    /// Returns the ordinal of the next spawn of the running step: the one that the game gives, or
+    /// the one after the last.
+    pub(super) fn take_ordinal(&mut self, ordinal: Option<u16>) -> u16 {
+        let ordinal = ordinal.unwrap_or(self.ordinal);
+        self.ordinal = ordinal.saturating_add(1);
+        ordinal
     }
 
     /// Gives a spawn the server's id, and returns its provisional id.
@@ -74,12 +80,12 @@ impl Spawns {
         self.list.iter().any(|spawn| spawn.id == id && spawn.tick > tick)
     }
 
-    /// Forgets the spawns whose time to be confirmed is over at a tick of the server. Appends
+    /// Forgets the spawns that are `grace` ticks old at a tick of the server. Appends
     /// those that were not confirmed to `removed`, and returns their number.
-    pub(super) fn expire(&mut self, tick: u32, removed: &mut Vec<ObjectId>) -> u32 {
+    pub(super) fn expire(&mut self, tick: u32, grace: u32, removed: &mut Vec<ObjectId>) -> u32 {
         let mut count = 0;
         self.list.retain(|spawn| {
-            let is_over = spawn.tick.saturating_add(GRACE) <= tick;
+            let is_over = spawn.tick.saturating_add(grace) <= tick;
             if is_over && !spawn.is_matched {
                 removed.push(spawn.id);
                 count += 1;

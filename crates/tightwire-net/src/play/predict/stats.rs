@@ -11,6 +11,8 @@ pub struct PredictionStats {
     pub compared: u64,
     /// Snapshots that differed from the prediction.
     pub mispredicted: u64,
+    /// Ticks whose step function panicked: their objects stand until the server's state is there.
+    pub unpredicted_ticks: u64,
     /// Ticks that were replayed.
     pub replayed_ticks: u64,
     /// Largest distance that a correction moved an object by, in the units of the game.
@@ -50,6 +52,8 @@ const MOST: usize = 32;
 pub(super) struct Mispredictions {
     list: Vec<Misprediction>,
     next: usize,
+    /// Number of mispredictions of each class.
+    counts: Vec<u64>,
 }
 
 impl Mispredictions {
@@ -61,6 +65,11 @@ impl Mispredictions {
         predicted: Row<'_>,
         received: Row<'_>,
     ) {
+        let class = usize::from(received.class);
+        if self.counts.len() <= class {
+            self.counts.resize(class + 1, 0);
+        }
+        self.counts[class] += 1;
         if self.list.len() < MOST {
             self.list.push(Misprediction::default());
         }
@@ -76,6 +85,10 @@ impl Mispredictions {
             to.clear();
             to.extend_from_slice(from);
         }
+    }
+
+    pub(super) fn count(&self, class: u16) -> u64 {
+        self.counts.get(usize::from(class)).copied().unwrap_or(0)
     }
 
     /// The last mispredictions, oldest first.

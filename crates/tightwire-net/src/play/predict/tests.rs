@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use core::time::Duration;
 use std::collections::BTreeMap;
 
 use tightwire_core::schema::ObjectId;
@@ -34,6 +35,30 @@ fn row_of(protocol: &Protocol, cart: &Cart) -> RowBuffer {
 impl ReceivedObjects for Frame {
     fn row(&self, id: ObjectId) -> Option<Row<'_>> {
         self.get(id)
+    }
+
+    fn age(&self, _: ObjectId) -> RowAge {
+        RowAge::Exact
+    }
+
+    fn show(&self, _: ObjectId, _: &mut RowBuffer) -> bool {
+        false
+    }
+}
+
+/// Received objects of which only those of this client are certain to be of the tick.
+struct Incomplete<'f> {
+    frame: &'f Frame,
+    age: RowAge,
+}
+
+impl ReceivedObjects for Incomplete<'_> {
+    fn row(&self, id: ObjectId) -> Option<Row<'_>> {
+        self.frame.get(id)
+    }
+
+    fn age(&self, id: ObjectId) -> RowAge {
+        if id == CART { RowAge::Exact } else { self.age }
     }
 
     fn show(&self, _: ObjectId, _: &mut RowBuffer) -> bool {
@@ -345,4 +370,49 @@ fn a_spawn_that_was_taken_back_does_not_return_with_a_replay() {
     }
     assert!(pair.prediction.stats().replayed_ticks > 50);
     assert_eq!(pair.prediction.stats().spawns_unmatched, 1);
+}
+
+#[test]
+fn old_rows_of_others_are_neither_mispredictions_nor_replayed() {
+    let other = ObjectId(9);
+    let mut pair = Pair::new(PredictConfig::default());
+    let cart = row_of(&pair.protocol, &Cart::default());
+    pair.server.get_mut(&1).unwrap().set(other, cart.row());
+    pair.prediction.set_member(other, true);
+    (0..20).for_each(|_| pair.run(0.05, 0.05));
+    let before = pair.prediction.stats();
+    assert_eq!(before.mispredicted, 0);
+
+    // The row of the other object is three ticks old.
+    let mut frame = pair.server[&pair.tick].clone();
+    frame.set(other, pair.server[&(pair.tick - 3)].get(other).unwrap());
+    let receive = |pair: &mut Pair, age| {
+        let tick = pair.tick;
+        let objects = &Incomplete { frame: &frame, age };
+        pair.prediction.reconcile(&Authoritative { tick, is_exact: true, objects }, 1.0);
+        pair.step_all(0.05);
+        let stats = pair.prediction.stats();
+        (stats.mispredicted, stats.replayed_ticks - before.replayed_ticks)
+    };
+    assert_eq!(receive(&mut pair, RowAge::Old), (0, 0));
+    // What has just arrived is the best to go on from, and proves no misprediction.
+    assert_eq!(receive(&mut pair, RowAge::New), (0, TICKS_AHEAD.into()));
+    assert_eq!(receive(&mut pair, RowAge::Exact), (0, TICKS_AHEAD.into()));
+    assert_eq!(pair.prediction.mispredicted(0), 0);
+}
+
+#[test]
+fn a_step_that_does_not_end_is_taken_back() {
+    let mut pair = Pair::new(PredictConfig::default());
+    (0..20).for_each(|_| pair.run(0.05, 0.05));
+    let before = pair.predicted();
+    pair.prediction.begin(pair.tick + TICKS_AHEAD + 1);
+    step(&pair.protocol, pair.prediction.frame_mut(), 7.0);
+    pair.prediction.abandon();
+    assert_eq!((pair.predicted(), pair.shown()), (before, before));
+    // The server's state of the tick is taken over, and is no misprediction.
+    (0..20).for_each(|_| pair.run(0.05, 0.05));
+    let stats = pair.prediction.stats();
+    assert_eq!((stats.unpredicted_ticks, stats.mispredicted), (1, 0), "{stats:?}");
+    assert!((pair.predicted() - before - 1.0).abs() < 0.01);
 }

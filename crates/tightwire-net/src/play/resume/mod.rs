@@ -13,7 +13,7 @@ pub(crate) use backoff::Backoff;
 pub(crate) use gate::ResumeGate;
 pub use logins::DuplicateLogin;
 pub(crate) use logins::{Arrival, Departure, LoginConfig, Logins, can_resume};
-pub(crate) use ticket::ResumeTicket;
+pub(crate) use ticket::{ResumeTicket, ticket_key};
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic)]

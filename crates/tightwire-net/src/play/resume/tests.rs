@@ -4,7 +4,8 @@ use super::ticket::ResumeTicket;
 use super::*;
 use crate::message::{Messenger, MessengerConfig, PeerId};
 use crate::reason::{Reason, TokenError};
-use crate::session::{Admit, Admitted};
+use crate::session::{Admit, Admitted, SessionConfig};
+use crate::token::TokenKey;
 
 /// A gate whose tokens are the number of a client; each works once.
 #[derive(Default)]
@@ -215,6 +216,25 @@ fn the_same_key_gives_the_same_tickets() {
     assert_eq!(one, two);
     let other = stands[0].join(&[4, 0]).1;
     assert_ne!(one, other);
+}
+
+#[test]
+fn the_seed_and_the_start_of_a_session_say_nothing_of_its_tickets() {
+    // A recording has both, and a client can try all seeds.
+    let session = SessionConfig::default();
+    let [one, two] = [0; 2].map(|_| ticket_key(None, &session).unwrap());
+    assert_ne!(one, two);
+}
+
+#[test]
+fn a_key_that_is_kept_gives_a_replay_its_tickets_and_no_other_run() {
+    let key = TokenKey::from_bytes([7; 32]);
+    let session = SessionConfig::default();
+    let of = |session: &SessionConfig| ticket_key(Some(&key), session).unwrap();
+    assert_eq!(of(&session), of(&session.clone()));
+    let later = session.unix_start + Duration::from_secs(1);
+    assert_ne!(of(&session), of(&SessionConfig { unix_start: later, ..session.clone() }));
+    assert_ne!(of(&session), [7; 32]);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use tightwire_core::Wire;
 
 use crate::message::Message;
+use crate::session::SessionConfig;
+use crate::token::{MintError, TokenKey};
 
 /// The message with which a server gives a player its ticket. It is sent reliably whenever the
 /// player connects, and replaces the ticket before.
@@ -58,6 +60,22 @@ impl TicketSource {
     }
 }
 
+/// Returns the key of the tickets of one run of a server: of the server's own key, or of random
+/// numbers. The seed of the session would not do: recordings have it, and games draw from it.
+pub(crate) fn ticket_key(
+    key: Option<&TokenKey>,
+    session: &SessionConfig,
+) -> Result<[u8; 32], MintError> {
+    // A server that is started again with its key counts from 1 again. The start makes its tickets
+    // others than those of the run before, which were given to others.
+    let start = session.unix_start.as_nanos().to_le_bytes();
+    let purpose = [DOMAIN, &start, &session.seed.to_le_bytes()].concat();
+    match key {
+        Some(key) => Ok(key.derive(&purpose)),
+        None => Ok(TokenKey::generate()?.derive(&purpose)),
+    }
+}
+
 // A log must not have a ticket that still works.
 impl core::fmt::Debug for ResumeTicket {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -68,6 +86,9 @@ impl core::fmt::Debug for ResumeTicket {
 /// First bytes of a token that is a ticket. A connect token begins with a random nonce of 24 bytes,
 /// and is longer.
 const PREFIX: &[u8] = b"tightwire resume";
+
+/// Purpose of the key of tickets: one that also seals connect tokens is not the same key.
+const DOMAIN: &[u8] = b"tightwire resume ticket 1";
 
 /// Bytes of a ticket's secret.
 const SECRET: usize = 32;

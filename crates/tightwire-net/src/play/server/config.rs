@@ -7,6 +7,7 @@ use tightwire_snapshot::{self as snapshot, Leaving, RelevancyConfig};
 use crate::limits::{LimitError, at_least};
 use crate::play::resume::DuplicateLogin;
 use crate::session::SessionConfig;
+use crate::token::TokenKey;
 
 /// Configuration of a [`Server`](super::Server).
 #[derive(Clone, PartialEq, Debug)]
@@ -42,6 +43,10 @@ pub struct ServerConfig {
     /// Time for which a peer that lost its connection can resume. Default: 120 s; with 0, a
     /// lost connection is the end.
     pub resume_window: Duration,
+    /// Key of the tickets with which players resume; no recording has it. Default: `None`: a new
+    /// one of the operating system's random numbers. A server whose recording is to be replayed has
+    /// one that is kept, and the replay gets the same: otherwise nobody resumes in the replay.
+    pub resume_key: Option<TokenKey>,
     /// The answer to a second connection of the same client.
     /// Default: [`DuplicateLogin::Replace`].
     pub duplicate_login: DuplicateLogin,
@@ -61,6 +66,7 @@ impl Default for ServerConfig {
             max_rewind: Duration::from_millis(400),
             max_late_ticks: 5,
             resume_window: Duration::from_secs(120),
+            resume_key: None,
             duplicate_login: DuplicateLogin::Replace,
         }
     }

@@ -26,7 +26,7 @@ use super::budget::is_due;
 use super::game::Declared;
 use super::header::PlayHeader;
 use super::input::{InputKind, InputLayout};
-use super::resume::{LoginConfig, Logins, ResumeGate};
+use super::resume::{LoginConfig, Logins, ResumeGate, ticket_key};
 use super::scene::SceneBuffers;
 use super::time::TickSchedule;
 use super::{Input, PREFIX, PlayError, Scene, Tick};
@@ -59,6 +59,8 @@ pub struct Server<I, T> {
     events: VecDeque<ServerEvent>,
     /// Number of events that strangers caused.
     refusals: usize,
+    /// Number of connections that were closed for what they sent.
+    violations: u64,
     input: Protocol,
     layout: Arc<InputLayout>,
     now: Duration,
@@ -99,7 +101,8 @@ impl<I: Input, T: Transport> Server<I, T> {
             window: config.resume_window,
             max_lost: if config.resume_window.is_zero() { 0 } else { settings.max_clients },
             duplicates: config.duplicate_login,
-            key: key_of(&settings),
+            key: ticket_key(config.resume_key.as_ref(), &settings)
+                .map_err(|_| PlayError::NoRandomNumbers)?,
         });
         let mut session = session::Server::builder(settings)
             .register(|builder| declared.register(builder))
@@ -125,6 +128,7 @@ impl<I: Input, T: Transport> Server<I, T> {
             departed: Vec::new(),
             events: VecDeque::new(),
             refusals: 0,
+            violations: 0,
             layout: declared.layout,
             input: declared.input,
             config,
@@ -138,6 +142,7 @@ impl<I: Input, T: Transport> Server<I, T> {
         self.session.receive(now, &mut ());
         self.handle_session_events();
         self.handle_frames();
+        self.refuse_server_messages();
         self.handle_asset_requests();
     }
 
@@ -333,6 +338,11 @@ impl<I: Input, T: Transport> Server<I, T> {
         &self.session
     }
 
+    /// Returns the transport, as to step a [`Replay`](crate::recording::Replay).
+    pub fn transport_mut(&mut self) -> &mut T {
+        self.session.transport_mut()
+    }
+
     /// Returns the time of the next tick or timer: until then a program can wait for packets.
     #[must_use]
     pub fn next_time(&self) -> Option<Duration> {
@@ -344,21 +354,18 @@ impl<I: Input, T: Transport> Server<I, T> {
         timers.into_iter().flatten().min()
     }
 
+    /// Returns the number of connections that were closed since they sent what no client sends:
+    /// malformed or too many inputs, or messages that are the server's.
+    #[must_use]
+    pub fn violations(&self) -> u64 {
+        self.violations
+    }
+
     /// Returns the number of ticks that the schedule gave up since the server was too late.
     #[must_use]
     pub fn ticks_slipped(&self) -> u64 {
         self.schedule.ticks_slipped()
     }
-}
-
-/// Key of the tickets of this server. It comes from the seed, so that a recorded session replays.
-fn key_of(config: &session::SessionConfig) -> [u8; 32] {
-    let mut key = [0; 32];
-    for (number, part) in (0u64..).zip(key.chunks_exact_mut(8)) {
-        let start = config.unix_start.as_nanos() as u64 ^ number;
-        part.copy_from_slice(&xxh3_64_with_seed(&start.to_le_bytes(), config.seed).to_le_bytes());
-    }
-    key
 }
 
 /// The first tick; tick 0 is before the game.

@@ -23,7 +23,9 @@ impl<'p, I> Past<'p, I> {
         let present = f64::from(world.tick);
         let seen = world.players.get(&peer).and_then(|player| player.rewind.view());
         let time = seen.unwrap_or(present).min(present);
-        Self { world, peer, time, row: RefCell::default() }
+        // A call within another one, or on another thread, makes a buffer of its own.
+        let row = world.past_row.try_lock().map(|mut row| core::mem::take(&mut *row));
+        Self { world, peer, time, row: RefCell::new(row.unwrap_or_default()) }
     }
 
     /// Returns the tick that the peer saw, with a fraction.
@@ -62,6 +64,14 @@ impl<'p, I> Past<'p, I> {
         let objects = self.world.sender.objects_from(ObjectId(0));
         let of_class = objects.filter(move |(_, of)| Some(*of) == class);
         of_class.filter_map(|(id, _)| Some((id, self.get(id)?)))
+    }
+}
+
+impl<I> Drop for Past<'_, I> {
+    fn drop(&mut self) {
+        if let Ok(mut row) = self.world.past_row.try_lock() {
+            *row = self.row.take();
+        }
     }
 }
 

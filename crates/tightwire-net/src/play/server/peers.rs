@@ -6,9 +6,11 @@ use tightwire_snapshot::{Ack, Row};
 
 use super::Server;
 use super::player::{Player, new_ring};
-use crate::message::{Delivery, PeerId, SendError};
+use crate::message::{Delivery, Message, PeerId, SendError};
+use crate::play::asset::{AssetChunk, AssetOffer};
+use crate::play::control::Ownership;
 use crate::play::input::InputStats;
-use crate::play::resume::{Arrival, Departure};
+use crate::play::resume::{Arrival, Departure, ResumeTicket};
 use crate::play::rewind::RewindStats;
 use crate::play::{AssetProgress, Input};
 use crate::reason::{Reason, TokenError};
@@ -255,31 +257,79 @@ impl<I: Input, T: Transport> Server<I, T> {
             }
         }
         for (connection, text) in hostile {
-            self.session.close(connection, &Reason::violation(&text));
-            self.handle_session_events();
+            self.close_hostile(connection, &text);
         }
+    }
+
+    /// Closes the connections of clients that sent messages which only a server sends.
+    pub(super) fn refuse_server_messages(&mut self) {
+        self.refuse::<Ownership>();
+        self.refuse::<ResumeTicket>();
+        self.refuse::<AssetOffer>();
+        self.refuse::<AssetChunk>();
+    }
+
+    fn refuse<M: Message>(&mut self) {
+        while let Some(received) = self.session.drain::<M>().next() {
+            let text = format!("unexpected message \"{}\" from a client", M::NAME);
+            self.close_hostile(received.sender, &text);
+        }
+    }
+
+    fn close_hostile(&mut self, connection: PeerId, text: &str) {
+        // A connection counts once, whatever it sent before it was closed.
+        self.violations += u64::from(self.world.player_of(connection).is_some());
+        self.session.close(connection, &Reason::violation(text));
+        self.handle_session_events();
     }
 
     /// Sends changes of ownership.
     pub(super) fn send_control(&mut self) {
         let mut outbox = core::mem::take(&mut self.world.outbox);
-        // What a peer that is behind does not take now is sent later, in the same order.
-        let mut blocked = None;
-        outbox.retain(|(peer, ownership)| {
-            let player = self.world.players.get(peer);
+        send_in_order(&mut outbox, |peer, ownership| {
+            let player = self.world.players.get(&peer);
             let Some(connection) = player.and_then(|player| player.connection) else {
-                return false;
-            };
-            if blocked == Some(connection) {
                 return true;
-            }
+            };
             let sent = self.session.send(connection, ownership, Delivery::ReliableOrdered);
-            let is_later = matches!(sent, Err(SendError::Blocked(_) | SendError::QueueFull(_)));
-            if is_later {
-                blocked = Some(connection);
-            }
-            is_later
+            !matches!(sent, Err(SendError::Blocked(_) | SendError::QueueFull(_)))
         });
         self.world.outbox = outbox;
+    }
+}
+
+/// Hands messages to `send`, which returns whether it took one. Those of a peer that did not take
+/// one stay, in the same order: a later one must not overtake it.
+fn send_in_order<P: Copy + PartialEq, M>(
+    outbox: &mut Vec<(P, M)>,
+    mut send: impl FnMut(P, &M) -> bool,
+) {
+    // Allocates only while a peer is behind.
+    let mut blocked = Vec::new();
+    outbox.retain(|(peer, message)| {
+        let stays = blocked.contains(peer) || !send(*peer, message);
+        if stays && !blocked.contains(peer) {
+            blocked.push(*peer);
+        }
+        stays
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_message_overtakes_an_earlier_one_of_the_same_peer() {
+        let mut outbox = vec![('a', 1), ('b', 1), ('a', 2), ('c', 1), ('b', 2), ('a', 3)];
+        let mut sent = Vec::new();
+        // Two peers take nothing at first, and then everything.
+        send_in_order(&mut outbox, |peer, number| {
+            let is_taken = peer == 'c' || *number > 1;
+            sent.extend(is_taken.then_some((peer, *number)));
+            is_taken
+        });
+        assert_eq!(sent, [('c', 1)]);
+        assert_eq!(outbox, [('a', 1), ('b', 1), ('a', 2), ('b', 2), ('a', 3)]);
     }
 }

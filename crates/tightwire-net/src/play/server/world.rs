@@ -1,6 +1,7 @@
 //! The server's world: all objects, who owns them, and the players.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 use tightwire_core::schema::ObjectId;
 use tightwire_snapshot::{
@@ -20,7 +21,9 @@ pub(super) type Custom = dyn FnMut(PeerId, ObjectView<'_>) -> Option<u32> + Send
 pub(super) struct ServerWorld<I> {
     pub(super) sender: Sender,
     pub(super) protocol: Protocol,
-    owners: BTreeMap<ObjectId, PeerId>,
+    /// Owner of each object that has one, by id. Not a map of nodes, which allocates when objects
+    /// come and go.
+    owners: Vec<(ObjectId, PeerId)>,
     pub(super) players: BTreeMap<PeerId, Player<I>>,
     /// Changes of ownership that clients are to be told.
     pub(super) outbox: Vec<(PeerId, Ownership)>,
@@ -28,6 +31,8 @@ pub(super) struct ServerWorld<I> {
     /// The tick that is stepped.
     pub(super) tick: u32,
     row: RowBuffer,
+    /// The buffer of [`Past`](super::Past), which is used again.
+    pub(super) past_row: Mutex<RowBuffer>,
 }
 
 impl<I> ServerWorld<I> {
@@ -35,24 +40,45 @@ impl<I> ServerWorld<I> {
         Self {
             sender,
             protocol: protocol.clone(),
-            owners: BTreeMap::new(),
+            owners: Vec::new(),
             players: BTreeMap::new(),
             outbox: Vec::new(),
             custom: None,
             tick: 0,
             row: RowBuffer::default(),
+            past_row: Mutex::default(),
         }
     }
 
     pub(super) fn owner(&self, id: ObjectId) -> Option<PeerId> {
-        self.owners.get(&id).copied()
+        let place = self.owner_place(id).ok()?;
+        self.owners.get(place).map(|(_, owner)| *owner)
+    }
+
+    fn owner_place(&self, id: ObjectId) -> Result<usize, usize> {
+        self.owners.binary_search_by_key(&id, |(id, _)| *id)
+    }
+
+    /// Notes the owner of an object, and returns the one before.
+    fn replace_owner(&mut self, id: ObjectId, owner: Option<PeerId>) -> Option<PeerId> {
+        match (self.owner_place(id), owner) {
+            (Ok(place), Some(owner)) => Some(core::mem::replace(&mut self.owners[place].1, owner)),
+            (Ok(place), None) => Some(self.owners.remove(place).1),
+            (Err(place), Some(owner)) => {
+                self.owners.insert(place, (id, owner));
+                None
+            }
+            (Err(_), None) => None,
+        }
+    }
+
+    /// The first object of a peer.
+    fn first_owned(&self, peer: PeerId) -> Option<ObjectId> {
+        self.owners.iter().find(|(_, owner)| *owner == peer).map(|(id, _)| *id)
     }
 
     fn set_owner(&mut self, id: ObjectId, owner: Option<PeerId>, spawned: Option<SpawnKey>) {
-        let before = match owner {
-            Some(owner) => self.owners.insert(id, owner),
-            None => self.owners.remove(&id),
-        };
+        let before = self.replace_owner(id, owner);
         if before == owner {
             return;
         }
@@ -85,7 +111,7 @@ impl<I> ServerWorld<I> {
     pub(super) fn restore(&mut self, peer: PeerId) {
         self.restore_relevancy(peer);
         let receiver = self.players.get(&peer).and_then(|player| player.receiver);
-        for (&id, _) in self.owners.iter().filter(|(_, owner)| **owner == peer) {
+        for &(id, _) in self.owners.iter().filter(|(_, owner)| *owner == peer) {
             self.sender.set_owner(id, receiver);
             self.outbox.push((peer, Ownership { id, is_owned: true, spawned: None }));
         }
@@ -103,15 +129,15 @@ impl<I> ServerWorld<I> {
 
     /// Clears the ownership of a peer that has left.
     pub(super) fn clear_owned(&mut self, peer: PeerId) {
-        while let Some((&id, _)) = self.owners.iter().find(|(_, owner)| **owner == peer) {
-            self.owners.remove(&id);
+        while let Some(id) = self.first_owned(peer) {
+            self.replace_owner(id, None);
             self.sender.set_owner(id, None);
         }
     }
 
     fn despawn(&mut self, id: ObjectId) -> Result<(), SetError> {
         // Told, since another object may get the id later.
-        if let Some(owner) = self.owners.remove(&id) {
+        if let Some(owner) = self.replace_owner(id, None) {
             self.outbox.push((owner, Ownership { id, is_owned: false, spawned: None }));
         }
         self.sender.remove(id)
@@ -124,8 +150,8 @@ impl<I> Steppable<I> for ServerWorld<I> {
     }
 
     fn input(&self, id: ObjectId) -> Option<&I> {
-        let owner = self.owners.get(&id)?;
-        Some(&self.players.get(owner)?.input)
+        let owner = self.owner(id)?;
+        Some(&self.players.get(&owner)?.input)
     }
 
     fn with_row(&self, id: ObjectId, read: &mut dyn FnMut(Row<'_>)) {
@@ -155,7 +181,6 @@ impl<I> Steppable<I> for ServerWorld<I> {
         ordinal: Option<u16>,
         row: Row<'_>,
     ) -> Result<ObjectId, SceneError> {
-        let id = self.sender.spawn_row(row)?;
         let owner = self.owner(by);
         let player = owner.and_then(|owner| self.players.get_mut(&owner));
         let spawned = player.map(|player| {
@@ -167,6 +192,9 @@ impl<I> Steppable<I> for ServerWorld<I> {
             *next = ordinal.saturating_add(1);
             SpawnKey { tick: self.tick, ordinal }
         });
+        // After its ordinal is taken, as on the client: a spawn that fails here must not give the
+        // next one another ordinal than there.
+        let id = self.sender.spawn_row(row)?;
         self.set_owner(id, owner, spawned);
         Ok(id)
     }
@@ -251,7 +279,7 @@ impl<I> World<'_, I> {
 
     /// Despawns all objects of a peer.
     pub fn remove_owned(&mut self, peer: PeerId) {
-        while let Some((&id, _)) = self.world.owners.iter().find(|(_, owner)| **owner == peer) {
+        while let Some(id) = self.world.first_owned(peer) {
             self.world.remove(id);
         }
     }

@@ -137,7 +137,7 @@ fn hopping_between_two_ports_evades_neither_rate_limit_nor_silence() {
     for is_hopping in [false, true] {
         let mut test_bed = TestBed::new(QuicConfig::default());
         let ports = [1000, 1001].map(|port| SocketAddr::from(([10, 0, 0, 2], port)));
-        let (mut peer, connection) = test_bed.let_in(ports[0]);
+        let (mut peer, connection) = test_bed.admitted(ports[0]);
         test_bed.run(200, &mut [&mut peer]);
         let (before, start) = (test_bed.server.frames_read(), test_bed.now);
         let mut hops = 0;

@@ -16,7 +16,7 @@ struct Client {
     there: Connection,
 }
 
-fn let_in(test_bed: &mut TestBed, host: u8) -> Client {
+fn admitted(test_bed: &mut TestBed, host: u8) -> Client {
     let address = ([10, 0, 1, host], 1000);
     let mut end = test_bed.honest(address);
     let mut here = None;
@@ -42,8 +42,8 @@ fn let_in(test_bed: &mut TestBed, host: u8) -> Client {
 fn one_that_floods_leaves_the_others_their_share_of_an_input() {
     let config = QuicConfig { packets_per_input: 64, ..QuicConfig::default() };
     let mut test_bed = TestBed::new(config);
-    let mut clients: Vec<_> = (1..=4).map(|host| let_in(&mut test_bed, host)).collect();
-    let (mut peer, flooding) = test_bed.let_in(([10, 0, 0, 2], 1000));
+    let mut clients: Vec<_> = (1..=4).map(|host| admitted(&mut test_bed, host)).collect();
+    let (mut peer, flooding) = test_bed.admitted(([10, 0, 0, 2], 1000));
     test_bed.batches.clear();
     let (mut sent, mut arrived, mut latest) = (0, 0, Duration::ZERO);
     for millisecond in 0..1000 {

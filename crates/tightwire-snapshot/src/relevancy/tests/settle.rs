@@ -87,10 +87,10 @@ fn settles(number: u64, leaving: Leaving) {
                 let rooms: Vec<_> = (0..3).filter(|_| dice.is_one_in(2)).map(RoomId).collect();
                 sender.set_rooms(client, &rooms);
                 sender.set_team(client, Some(TeamId(dice.below(3) as u32)));
-                let eye = [dice.below(300) as f32 - 150.0, 0.0, 0.0];
+                let viewpoint = [dice.below(300) as f32 - 150.0, 0.0, 0.0];
                 sender.set_viewers(
                     client,
-                    if dice.is_one_in(2) { &[] } else { core::slice::from_ref(&eye) },
+                    if dice.is_one_in(2) { &[] } else { core::slice::from_ref(&viewpoint) },
                 );
             }
             let budget = if is_wild { 64 + dice.below(300) as usize } else { 1 << 16 };

@@ -7,26 +7,26 @@ use tightwire_core::schema::ObjectId;
 
 /// The versions of despawned objects, in the order in which they lost their slots.
 #[derive(Debug, Default)]
-pub(super) struct Graves {
-    list: VecDeque<Grave>,
+pub(super) struct Tombstones {
+    list: VecDeque<Tombstone>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Grave {
+struct Tombstone {
     id: ObjectId,
     /// Tick in which the object lost its slot.
     tick: u32,
     versions: Versions,
 }
 
-impl Graves {
+impl Tombstones {
     pub(super) fn add(&mut self, id: ObjectId, tick: u32, versions: Versions) {
-        self.list.push_back(Grave { id, tick, versions });
+        self.list.push_back(Tombstone { id, tick, versions });
     }
 
     /// Drops the objects that lost their slots at `oldest` or before.
     pub(super) fn expire(&mut self, history: &mut History, oldest: u32) {
-        while let Some(&Grave { tick, mut versions, .. }) = self.list.front()
+        while let Some(&Tombstone { tick, mut versions, .. }) = self.list.front()
             && tick <= oldest
         {
             history.retain(&mut versions, |_, _| false);
@@ -41,7 +41,8 @@ impl Graves {
             states.any(|state: State<'_>| f64::from(state.stamp.tick) <= time)
         };
         let mut newest_first = self.list.iter().rev();
-        let found = newest_first.find(|grave| grave.id == id && goes_back(grave.versions));
-        found.map(|grave| grave.versions)
+        let found =
+            newest_first.find(|tombstone| tombstone.id == id && goes_back(tombstone.versions));
+        found.map(|tombstone| tombstone.versions)
     }
 }
