@@ -208,7 +208,7 @@ impl Bot {
                 // The first one is the tank, the others are shells.
                 ClientEvent::Mine { id } => self.tank = self.tank.or(Some(id)),
                 ClientEvent::AssetOffered(asset) => {
-                    self.client.accept_asset(asset.id, self.map.clone())?
+                    self.client.accept_asset(asset.id, self.map.clone())?;
                 }
                 ClientEvent::Asset { bytes, .. } => self.map = bytes?,
                 ClientEvent::Disconnected { reason } => return Err(reason.into()),

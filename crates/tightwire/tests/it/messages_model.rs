@@ -121,10 +121,12 @@ impl Office {
             ..MessengerConfig::default()
         };
         let near = MessengerConfig { receive_queue: LOCAL_QUEUE, send_queue: SEND_QUEUE, ..limits };
+        // Without a transport nothing holds batches back: the far side has room for all of a frame.
+        let far = MessengerConfig { max_fragmented: SEND_QUEUE * limits.max_fragmented, ..limits };
         Self {
             near: messenger(near),
             near_received: HandledMessages::new(),
-            far: messenger(limits),
+            far: messenger(far),
             far_received: HandledMessages::new(),
             links: BTreeMap::new(),
             local: Default::default(),
