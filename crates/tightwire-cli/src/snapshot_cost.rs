@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use tightwire::snapshot::{Leaving, Level, ReceiverId};
+use tightwire::snapshot::{Leaving, Level, ReceiverId, SnapshotRequest};
 use tightwire::{Wire, snapshot};
 
 /// Measures the sender's cost of a tick: setting changed objects, and a snapshot for each receiver.
@@ -45,6 +45,8 @@ struct Case {
     acks: Acks,
     /// The bytes of a packet.
     budget: usize,
+    /// Packets of all receivers are made at once, on all cores, and not one by one.
+    at_once: bool,
 }
 
 /// Packets that a receiver acks.
@@ -69,6 +71,7 @@ impl SnapshotCost {
                 in_turn: false,
                 acks: Acks::All,
                 budget: 1 << 22,
+                at_once: false,
             };
             writeln!(text, "{level:?}: 1,000 objects of which 100 move; microseconds of a tick")?;
             let one = self.measure(case)?;
@@ -84,6 +87,16 @@ impl SnapshotCost {
                     ratio(apart, one),
                 )?;
             }
+            let apart = Case { receivers: 64, loses: true, ..case };
+            let [one_by_one, at_once] =
+                [self.measure(apart)?, self.measure(Case { at_once: true, ..apart })?];
+            writeln!(
+                text,
+                "      64 receivers  {:>9.1} each with its own, {:.1} all at once ({:.2} times as fast)",
+                micros(one_by_one),
+                micros(at_once),
+                ratio(one_by_one, at_once),
+            )?;
             writeln!(text, "{level:?}: the same in packets of 300 bytes, which are too small")?;
             let small = Case { budget: 300, ..case };
             let one = self.measure(small)?;
@@ -153,6 +166,9 @@ impl SnapshotCost {
                     )
                 })
                 .collect();
+        let request = |receiver| SnapshotRequest { receiver, budget: case.budget };
+        let requests: Vec<_> = receivers.iter().map(|(id, ..)| request(*id)).collect();
+        let mut packets = vec![Vec::new(); case.receivers];
         let mut taken = Duration::ZERO;
         for tick in 1..=2 * self.ticks {
             let moving = case.moving_in(tick);
@@ -162,7 +178,7 @@ impl SnapshotCost {
                 sender.set(id, &ball(id, tick))?;
             }
             let mut spent = start.elapsed();
-            for (place, (id, receiver, acks)) in receivers.iter_mut().enumerate() {
+            for (id, _, acks) in &mut receivers {
                 if acks.len() == BEHIND
                     && let Some(Some(ack)) = acks.pop_front()
                     && match case.acks {
@@ -173,11 +189,27 @@ impl SnapshotCost {
                 {
                     sender.handle_ack(*id, ack);
                 }
-                let start = Instant::now();
-                let packet = sender.snapshot(*id, case.budget).ok_or("no snapshot")?;
-                spent += start.elapsed();
+            }
+            let start = Instant::now();
+            let mut next = packets.iter_mut();
+            let mut keep = |bytes: &[u8]| {
+                if let Some(packet) = next.next() {
+                    packet.clear();
+                    packet.extend_from_slice(bytes);
+                }
+            };
+            if case.at_once {
+                sender.snapshot_all(&requests, 0, |_, made| keep(made.bytes));
+            } else {
+                for request in &requests {
+                    let made = sender.snapshot(request.receiver, case.budget);
+                    keep(made.ok_or("no snapshot")?);
+                }
+            }
+            spent += start.elapsed();
+            for (place, (_, receiver, acks)) in receivers.iter_mut().enumerate() {
                 if !case.loses || !is_lost(tick, place) {
-                    receiver.handle_snapshot(packet)?;
+                    receiver.handle_snapshot(&packets[place])?;
                 }
                 acks.push_back(receiver.ack());
             }

@@ -121,6 +121,8 @@ pub(super) fn append(packet: &mut Vec<u8>, body: &[u8], checksum: Checksum) {
 pub(super) struct Bodies {
     list: Vec<Body>,
     free: Vec<u32>,
+    /// Places of the list whose bodies are being coded.
+    vacant: Vec<u32>,
     /// Bodies of this tick, which other receivers may share.
     recent: Vec<u32>,
     next_serial: u64,
@@ -143,10 +145,12 @@ type BodyObject = (u32, UpdateKind, Versions, BaselineId);
 
 /// A body, and the baseline and objects that it was coded from.
 #[derive(Debug, Default)]
-struct Body {
+pub(super) struct Body {
     serial: u64,
     users: u32,
     bytes: Vec<u8>,
+    /// Number of its updates.
+    updates: usize,
     /// Sums over its updates.
     check: Check,
     /// Model after the body.
@@ -190,11 +194,37 @@ impl<'r> BodyRequest<'r> {
     }
 }
 
+impl Body {
+    /// Whether the body was coded from the same input, which has a baseline body of this serial, and
+    /// in no less room if it did not fit.
+    pub(super) fn is_of(
+        &self,
+        request: BodyRequest<'_>,
+        baseline: Option<u64>,
+        room: usize,
+    ) -> bool {
+        self.is_shared
+            && self.too_long_for.is_none_or(|tried| room <= tried)
+            && self.level == request.view.level
+            && self.baseline == baseline
+            && self.is_complete == request.is_complete
+            && self
+                .baseline_objects
+                .iter()
+                .copied()
+                .zip(request.baseline_objects())
+                .all(|(one, other)| one == other)
+            && self.objects.len() == request.chosen.len()
+            && self.objects.iter().copied().eq(request.objects())
+    }
+}
+
 impl Bodies {
     pub(super) fn new() -> Self {
         Self {
             list: Vec::new(),
             free: Vec::new(),
+            vacant: Vec::new(),
             recent: Vec::new(),
             next_serial: 0,
             #[cfg(test)]
@@ -219,22 +249,11 @@ impl Bodies {
     /// than `room` bytes.
     pub(super) fn find(&self, request: BodyRequest<'_>, room: usize) -> Option<Option<u32>> {
         let baseline = self.baseline_serial(request.view);
-        let found = self.recent.iter().copied().find(|&body| {
-            let body = &self.list[body as usize];
-            body.is_shared
-                && body.too_long_for.is_none_or(|tried| room <= tried)
-                && body.level == request.view.level
-                && body.baseline == baseline
-                && body.is_complete == request.is_complete
-                && body
-                    .baseline_objects
-                    .iter()
-                    .copied()
-                    .zip(request.baseline_objects())
-                    .all(|(one, other)| one == other)
-                && body.objects.len() == request.chosen.len()
-                && body.objects.iter().copied().eq(request.objects())
-        })?;
+        let found = self
+            .recent
+            .iter()
+            .copied()
+            .find(|&body| self.list[body as usize].is_of(request, baseline, room))?;
         let body = &self.list[found as usize];
         Some((body.too_long_for.is_none() && body.bytes.len() <= room).then_some(found))
     }
@@ -248,46 +267,93 @@ impl Bodies {
         baseline: &impl Baseline,
         limit: usize,
     ) -> Option<u32> {
-        let place = self.free.pop().unwrap_or_else(|| {
-            self.list.push(Body::default());
-            self.list.len() as u32 - 1
-        });
-        let mut body = take(&mut self.list[place as usize]);
+        let mut body = self.spare();
+        let mut scratch = take(&mut self.scratch);
+        self.code(&mut body, protocol, request, updates, baseline, &mut scratch, limit);
+        self.scratch = scratch;
+        self.insert(body)
+    }
+
+    /// Takes the memory of a body that is not used any more.
+    pub(super) fn spare(&mut self) -> Body {
+        let mut body = match self.free.pop() {
+            Some(place) => {
+                self.vacant.push(place);
+                take(&mut self.list[place as usize])
+            }
+            None => Body::default(),
+        };
+        body.bytes.reserve(self.max_body_bytes);
+        body.objects.reserve(self.max_updates);
+        body.baseline_objects.reserve(self.max_updates);
+        body
+    }
+
+    /// Returns memory that was not used.
+    #[cfg(feature = "parallel")]
+    pub(super) fn put_back(&mut self, body: Body) {
+        if let Some(place) = self.vacant.pop() {
+            self.list[place as usize] = body;
+            self.free.push(place);
+        }
+    }
+
+    /// Codes a body that is not in the list yet; whether it fits into `limit` bytes is known by
+    /// [`insert`](Self::insert).
+    #[expect(clippy::too_many_arguments, reason = "the input, the limit and memory")]
+    pub(super) fn code(
+        &self,
+        body: &mut Body,
+        protocol: &Protocol,
+        request: BodyRequest<'_>,
+        updates: &mut ObjectUpdates,
+        baseline: &impl Baseline,
+        scratch: &mut Vec<u8>,
+        limit: usize,
+    ) {
         let before = request.view.baseline().and_then(|sent| self.list.get(sent.body? as usize));
         body.model.clone_from(before.map_or(&self.pristine, |baseline| &baseline.model));
-        body.bytes.clear();
-        body.bytes.reserve(self.max_body_bytes);
-        let (model, bytes, scratch) = (&mut body.model, &mut body.bytes, &mut self.scratch);
         let level = request.view.level;
+        let (model, bytes) = (&mut body.model, &mut body.bytes);
         let fits = write((protocol, level), updates, baseline, model, bytes, scratch, limit);
-        #[cfg(test)]
-        {
-            self.coded += 1;
-            self.coded_updates += updates.list.len() as u64;
-        }
         body.too_long_for = (!fits).then_some(limit);
         body.level = level;
         body.is_shared = request.is_shared;
         body.is_complete = request.is_complete;
+        body.updates = request.chosen.len();
+        body.check = updates.check;
+        body.baseline = self.baseline_serial(request.view);
+        body.objects.clear();
+        body.baseline_objects.clear();
+        if request.is_shared {
+            body.objects.extend(request.objects());
+        }
+        if request.is_shared && level == Level::Modeled {
+            body.baseline_objects.extend(request.baseline_objects());
+        }
+    }
+
+    /// Adds a coded body, for receivers of this tick; returns its place, or `None` if it did not fit
+    /// into its limit.
+    pub(super) fn insert(&mut self, mut body: Body) -> Option<u32> {
+        let place = self.vacant.pop().unwrap_or_else(|| {
+            self.list.push(Body::default());
+            self.list.len() as u32 - 1
+        });
+        #[cfg(test)]
+        {
+            self.coded += 1;
+            self.coded_updates += body.updates as u64;
+        }
+        let fits = body.too_long_for.is_none();
         if fits {
             body.serial = self.next_serial;
             self.next_serial += 1;
-            body.check = updates.check;
             self.max_body_bytes = self.max_body_bytes.max(body.bytes.len());
-            self.max_updates = self.max_updates.max(request.chosen.len().min(RESERVED_UPDATES));
+            self.max_updates = self.max_updates.max(body.updates.min(RESERVED_UPDATES));
         }
-        if fits || request.is_shared {
-            body.baseline = self.baseline_serial(request.view);
-            body.objects.clear();
-            body.baseline_objects.clear();
-            if request.is_shared {
-                body.objects.reserve(self.max_updates);
-                body.objects.extend(request.objects());
-            }
-            if request.is_shared && level == Level::Modeled {
-                body.baseline_objects.reserve(self.max_updates);
-                body.baseline_objects.extend(request.baseline_objects());
-            }
+        // What did not fit is kept for receivers that would try the same.
+        if fits || body.is_shared {
             body.users = 1;
             self.recent.push(place);
         } else {
@@ -320,7 +386,9 @@ impl Bodies {
         }
     }
 
-    fn baseline_serial(&self, view: &View) -> Option<u64> {
+    /// Returns the number of the body that the baseline packet of a receiver has; `None` without
+    /// one. Receivers that share a body have the same.
+    pub(super) fn baseline_serial(&self, view: &View) -> Option<u64> {
         view.baseline().and_then(|baseline| Some(self.list[baseline.body? as usize].serial))
     }
 }

@@ -110,5 +110,5 @@ pub use protocol::{Protocol, ProtocolBuilder};
 pub use receiver::{ChangeKind, ObjectChange, Received, Receiver};
 pub use relevancy::{RelevancyConfig, RoomId, Scope, TeamId};
 pub use rows::{ColumnGroup, OffsetSize, Row, RowBuffer, RowOffset};
-pub use sender::{ReceiverId, RowEdit, Sender, Snapshot};
+pub use sender::{ReceiverId, RowEdit, Sender, Snapshot, SnapshotRequest};
 pub use trace::{Trace, TracePart, TraceSpan, TraceTotal};

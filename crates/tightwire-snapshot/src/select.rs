@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 
 use super::history::Versions;
 use super::relevancy::Relevancy;
+use super::slot_set::SlotSet;
 use super::store::{Slot, Store};
 use super::update::UpdateKind;
 use super::view::View;
@@ -33,6 +34,8 @@ pub(super) struct Selection {
     pub(super) differing: usize,
     /// No packet of this tick can be complete.
     pub(super) never_complete: bool,
+    /// The objects that are relevant to the receiver, while they are collected.
+    visible: SlotSet,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +57,7 @@ impl Selection {
         &mut self,
         protocol: &Protocol,
         store: &Store,
-        relevancy: &mut Relevancy,
+        relevancy: &Relevancy,
         view: &mut View,
         interest: Option<&mut Interest<'_>>,
     ) {
@@ -66,7 +69,7 @@ impl Selection {
             mark_irrelevant_dirty(view);
         }
         view.has_interest |= interest.is_some();
-        relevancy.look(protocol, store, view);
+        relevancy.look(protocol, store, view, &mut self.visible);
         let mut weights = Weights { protocol, store, relevancy, interest };
         if weights.interest.is_some() {
             recheck_relevancy(store, view, &mut weights);
@@ -84,6 +87,22 @@ impl Selection {
             }
         }
         self.differing = self.candidates.iter().filter(|candidate| candidate.differs).count();
+    }
+
+    /// Whether a packet with all objects whose baseline state differs may fit into `room` bytes, and
+    /// the receiver may have it.
+    pub(super) fn may_be_complete(&self, store: &Store, view: &View, room: usize) -> bool {
+        let likely = 2 * affordable(view, room) + 64;
+        !self.never_complete && self.differing <= view.allowance(store).min(likely)
+    }
+
+    /// Sorts the candidates by priority, without those that are too large. Returns how many of the
+    /// first to try, and whether the first one is large.
+    pub(super) fn rank(&mut self, store: &Store, view: &View, room: usize) -> (usize, bool) {
+        self.sort_by_priority(view);
+        let has_large = self.keep_one_large(store, room);
+        let count = self.candidates.len().min(affordable(view, room) + 1);
+        (count.min(view.allowance(store)), has_large)
     }
 
     /// Chooses all objects whose baseline state differs.
@@ -106,7 +125,7 @@ impl Selection {
 
     /// Sorts the candidates by priority. If not all fit, objects that are only in flight compete
     /// with those whose baseline state differs.
-    pub(super) fn sort_by_priority(&mut self, view: &View) {
+    fn sort_by_priority(&mut self, view: &View) {
         // The id decides between equal priorities, so that the same world makes the same packets.
         let priority = |candidate: &Candidate| view.objects[candidate.slot as usize].priority;
         self.candidates
@@ -115,7 +134,7 @@ impl Selection {
 
     /// Drops candidates that may take a large part of a packet, except the one of the highest
     /// priority if it is such an object; returns whether it is.
-    pub(super) fn keep_one_large(&mut self, store: &Store, room: usize) -> bool {
+    fn keep_one_large(&mut self, store: &Store, room: usize) -> bool {
         let is_large = |candidate: &Candidate| {
             let class = store.newest(candidate.slot).map(|current| current.class);
             let most = class.map_or(0, |class| store.max_bytes(class));
@@ -200,6 +219,11 @@ impl Selection {
         self.candidates.push(Candidate { slot, id, kind, differs, version });
         true
     }
+}
+
+/// Returns how many updates are likely to fit into `room` bytes.
+fn affordable(view: &View, room: usize) -> usize {
+    room * 8 * 16 / view.update_cost.max(1)
 }
 
 /// The weights of objects for a receiver.

@@ -1,11 +1,14 @@
 //! The sending side: [`Sender`] has the world and makes a snapshot per tick for each receiver.
 
+mod all;
 mod dynamic;
 mod edit;
 mod into;
 mod level;
 mod make;
 mod ownership;
+#[cfg(feature = "parallel")]
+mod parallel;
 mod relevancy;
 mod rewind;
 #[cfg(test)]
@@ -25,6 +28,7 @@ use super::{Ack, Leaving, ObjectView, Protocol, SetError};
 use tightwire_core::schema::ObjectId;
 use tightwire_core::stream::Wire;
 
+pub use all::SnapshotRequest;
 pub use edit::RowEdit;
 pub use into::Snapshot;
 
@@ -90,6 +94,9 @@ pub struct Sender {
     value: Vec<u8>,
     cells: Vec<u32>,
     packet: Vec<u8>,
+    /// Memory of packets that are made at once.
+    #[cfg(feature = "parallel")]
+    jobs: Vec<parallel::Job>,
 }
 
 impl Sender {
@@ -111,6 +118,8 @@ impl Sender {
             value: Vec::new(),
             cells: Vec::new(),
             packet: Vec::new(),
+            #[cfg(feature = "parallel")]
+            jobs: Vec::new(),
         }
     }
 

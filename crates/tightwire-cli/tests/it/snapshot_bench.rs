@@ -177,7 +177,8 @@ fn a_compressed_scene_is_the_scene_and_a_damaged_one_is_refused() {
 fn the_cost_of_a_tick_is_printed() {
     let output = tightwire(&["snapshot-cost", "--ticks", "8"]);
     let text = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(text.lines().filter(|line| line.contains("receivers  ")).count(), 8, "{text}");
+    assert_eq!(text.lines().filter(|line| line.contains("receivers  ")).count(), 10, "{text}");
+    assert_eq!(text.matches("all at once").count(), 2, "{text}");
     assert_eq!(text.matches("if it acknowledges ").count(), 12, "{text}");
     assert_eq!(
         text.lines().filter(|line| line.contains("for each that moves")).count(),

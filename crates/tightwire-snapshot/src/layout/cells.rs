@@ -3,8 +3,8 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::condition::joined;
 use super::fixed::Fixed;
+use super::quantity::joined;
 use super::{Column, Layout};
 use tightwire_core::stream::{
     ErrorKind, ReadError, ReadStream, Stream, WriteError, WriteStream, is_rotation,

@@ -7,11 +7,10 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::build::Place;
+use super::quantity::{Quantity, cell};
 use super::scale::least;
-use tightwire_core::schema::{common_bits, has_value, is_so};
-use tightwire_core::stream::{
-    Binary, Condition, Field, FloatRange, Int, Name, Number, Op, Shape, Variant,
-};
+use tightwire_core::schema::{has_value, is_so};
+use tightwire_core::stream::{Binary, Condition, Field, Name, Number, Op, Shape, Variant};
 
 /// Presence of a part of a value: the test and all outer guards hold.
 #[derive(Clone, PartialEq, Debug)]
@@ -34,6 +33,11 @@ pub(super) enum Test {
         column: usize,
         value: u32,
     },
+    /// The cell has one of the bits of this mask.
+    Bits {
+        column: usize,
+        mask: u32,
+    },
     /// The cells from these two columns on are equal.
     Same {
         columns: [usize; 2],
@@ -47,45 +51,13 @@ pub(super) enum Test {
     Compare(Binary, Box<[Quantity; 2]>),
 }
 
-/// A number that is computed from cells.
-#[derive(Clone, PartialEq, Debug)]
-pub(super) enum Quantity {
-    Constant(Number),
-    /// An integer in adjacent columns, lowest bits first, as an offset from `least`.
-    Offset {
-        column: usize,
-        parts: usize,
-        least: Number,
-    },
-    /// An integer in adjacent columns, in zigzag code.
-    Zigzag {
-        column: usize,
-        parts: usize,
-    },
-    Float(usize),
-    Double(usize),
-    Compressed(usize, FloatRange),
-    CommonBits(Box<[Quantity; 2]>),
-}
-
-/// Returns a cell; 0 beyond the end of a row that is too short.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn cell(cells: &[u32], column: usize) -> u32 {
-    cells.get(column).copied().unwrap_or(0)
-}
-
-/// Joins adjacent cells to one number, lowest bits first.
-pub(super) fn joined(cells: &[u32], column: usize, parts: usize) -> u128 {
-    let part = |number, index| number << 32 | u128::from(cell(cells, column + index));
-    (0..parts).rev().fold(0, part)
-}
-
 impl Test {
     #[inline]
     pub(super) fn holds(&self, cells: &[u32]) -> bool {
         match self {
             Self::Is { column, value } => cell(cells, *column) == *value,
             Self::Above { column, value } => cell(cells, *column) > *value,
+            Self::Bits { column, mask } => cell(cells, *column) & *mask != 0,
             Self::Not(test) => !test.holds(cells),
             other => other.holds_all(cells),
         }
@@ -107,11 +79,33 @@ impl Test {
         }
     }
 
+    /// Creates the comparison of two numbers. That of bits with 0 or with themselves is a test of
+    /// bits: a class with many optional parts has one for each, and all are asked for each update.
+    fn comparison(operator: Binary, a: Quantity, b: Quantity) -> Self {
+        let is_equality = match operator {
+            Binary::Equal => true,
+            Binary::NotEqual => false,
+            _ => return Self::Compare(operator, Box::new([a, b])),
+        };
+        let masked = a.masked_column().zip(b.constant());
+        match masked.or_else(|| b.masked_column().zip(a.constant())) {
+            Some(((column, mask), value))
+                if value == 0 || value == mask && mask.is_power_of_two() =>
+            {
+                let bits = Self::Bits { column, mask };
+                if is_equality == (value == 0) { Self::Not(Box::new(bits)) } else { bits }
+            }
+            _ => Self::Compare(operator, Box::new([a, b])),
+        }
+    }
+
     /// Collects the columns that the test depends on.
     pub(super) fn columns(&self, found: &mut Vec<usize>) {
         match self {
             Self::Always(_) => {}
-            Self::Is { column, .. } | Self::Above { column, .. } => found.push(*column),
+            Self::Is { column, .. } | Self::Above { column, .. } | Self::Bits { column, .. } => {
+                found.push(*column);
+            }
             Self::Same { columns, count } => {
                 columns.iter().for_each(|column| found.extend(*column..column + count));
             }
@@ -121,54 +115,6 @@ impl Test {
                 both.iter().for_each(|test| test.columns(found));
             }
             Self::Compare(_, both) => both.iter().for_each(|number| number.columns(found)),
-        }
-    }
-}
-
-impl Quantity {
-    fn number(&self, cells: &[u32]) -> Number {
-        match *self {
-            Self::Constant(number) => number,
-            Self::Offset { column, parts, least } => {
-                let offset = joined(cells, column, parts);
-                match least {
-                    Number::Signed(least) => Number::Signed(Int::at_offset(least, offset)),
-                    Number::Unsigned(least) => Number::Unsigned(Int::at_offset(least, offset)),
-                    other => other,
-                }
-            }
-            Self::Zigzag { column, parts } => {
-                let code = joined(cells, column, parts);
-                Number::Signed(Int::from_zigzag(code).unwrap_or_default())
-            }
-            Self::Float(column) => Number::Float(f32::from_bits(cell(cells, column))),
-            Self::Double(column) => Number::Double(f64::from_bits(joined(cells, column, 2) as u64)),
-            Self::Compressed(column, range) => Number::Float(range.dequantize(cell(cells, column))),
-            Self::CommonBits(ref both) => {
-                let [a, b] = &**both;
-                // Floats have no common bits, and were refused when the test was built.
-                common_bits(a.number(cells), b.number(cells)).unwrap_or(Number::Unsigned(0))
-            }
-        }
-    }
-
-    fn is_integer(&self) -> bool {
-        match self {
-            Self::Constant(number) => matches!(number, Number::Unsigned(_) | Number::Signed(_)),
-            Self::Offset { .. } | Self::Zigzag { .. } | Self::CommonBits(_) => true,
-            Self::Float(_) | Self::Double(_) | Self::Compressed(..) => false,
-        }
-    }
-
-    fn columns(&self, found: &mut Vec<usize>) {
-        match *self {
-            Self::Constant(_) => {}
-            Self::Offset { column, parts, .. } | Self::Zigzag { column, parts } => {
-                found.extend(column..column + parts);
-            }
-            Self::Float(column) | Self::Compressed(column, _) => found.push(column),
-            Self::Double(column) => found.extend([column, column + 1]),
-            Self::CommonBits(ref both) => both.iter().for_each(|number| number.columns(found)),
         }
     }
 }
@@ -272,7 +218,7 @@ impl<'s> Scope<'_, 's> {
                     return Ok(Part::Quantity(Quantity::CommonBits(Box::new([a, b]))));
                 }
                 Binary::And | Binary::Or | Binary::BitAnd => return Err(unclear(whole)),
-                _ => return Ok(Part::Test(Test::Compare(operator, Box::new([a, b])))),
+                _ => return Ok(Part::Test(Test::comparison(operator, a, b))),
             },
             (Part::Enum(columns, variants), Part::Variant(name))
             | (Part::Variant(name), Part::Enum(columns, variants))

@@ -11,6 +11,7 @@ mod fields;
 mod fixed;
 mod masked;
 mod order;
+mod quantity;
 mod scale;
 mod size;
 #[cfg(test)]
@@ -148,6 +149,16 @@ impl Layout {
             next = guard.outer;
         }
         true
+    }
+
+    /// Returns a column and a mask, if the group is present when the column has one of these bits,
+    /// and under no other condition.
+    pub(crate) fn guarding_bits(&self, group: usize) -> Option<(usize, u32)> {
+        let guard = self.guards.get(self.presence.get(group).copied().flatten()?)?;
+        match guard.test {
+            condition::Test::Bits { column, mask } if guard.outer.is_none() => Some((column, mask)),
+            _ => None,
+        }
     }
 
     /// Whether the group is present in every row.

@@ -14,6 +14,7 @@ use tightwire_core::stream::{Binary, Condition, ErrorKind, Field, Op, Shape, Wri
 
 mod any;
 mod derivatives;
+mod masks;
 
 const TICKS: u32 = 60;
 

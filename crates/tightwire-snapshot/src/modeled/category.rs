@@ -1,6 +1,6 @@
 //! Values without order: flags, enum ordinals, presence; and bits without a known meaning.
 
-use super::fixed::bucket;
+use super::bucket::bucket;
 use super::plan::ObjectContext;
 use super::range_coder::Coder;
 use super::state::{State, code_bit};

@@ -1,66 +1,54 @@
-//! A prediction that is a learned weighted sum of a few others (normalised least mean squares).
+//! A prediction that is a learned sum of other predictions (normalised least mean squares), of up
+//! to four components at once.
+
+use wide::f32x4;
 
 pub(super) const FEATURES: usize = 8;
-const BITS: u32 = 16;
-/// Limit of features and errors, so that no product overflows.
-pub(super) const MAX_FEATURE: i64 = 1 << 28;
+/// Limit of features and errors: no sum or square of them overflows.
+pub(super) const MAX_FEATURE: f32 = (1 << 28) as f32;
+/// Limit of weights.
+const MAX_WEIGHT: f32 = 4.0;
 
-/// Number of features that may be other than 0; the others cost nothing.
-#[derive(Clone, Copy)]
-pub(super) enum Used {
-    Three,
-    Five,
-    Six,
-    All,
-}
+/// Weights of the features, a lane for each component.
+pub(super) type Weights = [[f32; 4]; FEATURES];
 
+/// Predicts from the first `N` features; the others are 0.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn predict(weights: &[i32], features: &[i64; FEATURES], used: Used) -> i64 {
-    match used {
-        Used::Three => predict_by::<3>(weights, features),
-        Used::Five => predict_by::<5>(weights, features),
-        Used::Six => predict_by::<6>(weights, features),
-        Used::All => predict_by::<FEATURES>(weights, features),
+pub(super) fn predict<const N: usize>(weights: &Weights, features: &[f32x4; FEATURES]) -> f32x4 {
+    let mut sum = f32x4::ZERO;
+    for (weight, feature) in weights.iter().zip(features).take(N) {
+        sum += f32x4::from(*weight) * *feature;
     }
+    bounded(sum)
 }
 
-/// Moves the weights so that the error would have been a little smaller.
+/// Moves the weights of the first `N` features so that the errors would have been a little smaller.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn learn(
-    weights: &mut [i32],
-    features: &[i64; FEATURES],
-    used: Used,
-    error: i64,
-    rate: i64,
+pub(super) fn learn<const N: usize>(
+    weights: &mut Weights,
+    features: &[f32x4; FEATURES],
+    error: f32x4,
+    rate: f32,
 ) {
-    match used {
-        Used::Three => learn_by::<3>(weights, features, error, rate),
-        Used::Five => learn_by::<5>(weights, features, error, rate),
-        Used::Six => learn_by::<6>(weights, features, error, rate),
-        Used::All => learn_by::<FEATURES>(weights, features, error, rate),
+    let mut norm = f32x4::splat(131_072.0);
+    for feature in features.iter().take(N) {
+        norm += *feature * *feature;
+    }
+    let gain = error * f32x4::splat(rate) / norm;
+    for (weight, feature) in weights.iter_mut().zip(features).take(N) {
+        let learned = f32x4::from(*weight) + gain * *feature;
+        *weight = clamped(learned, f32x4::splat(MAX_WEIGHT)).to_array();
     }
 }
 
-fn predict_by<const N: usize>(weights: &[i32], features: &[i64; FEATURES]) -> i64 {
-    let mut sum = 0;
-    for (w, f) in weights.iter().zip(features).take(N) {
-        sum += *w as i64 * f;
-    }
-    (sum >> BITS).clamp(-MAX_FEATURE, MAX_FEATURE)
+/// Clamps to `-MAX_FEATURE..=MAX_FEATURE`.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn bounded(x: f32x4) -> f32x4 {
+    clamped(x, f32x4::splat(MAX_FEATURE))
 }
 
-fn learn_by<const N: usize>(
-    weights: &mut [i32],
-    features: &[i64; FEATURES],
-    error: i64,
-    rate: i64,
-) {
-    let norm: i64 = features.iter().take(N).map(|f| f * f).sum::<i64>() + 256 * 256 * 2;
-    let error = error.clamp(-MAX_FEATURE, MAX_FEATURE);
-    // A feature is at most sqrt(norm), so gain * feature stays below 2^56.
-    let gain = ((error * rate) << 16) / (norm >> 12); // error / norm, 28 fraction bits
-    for (w, f) in weights.iter_mut().zip(features).take(N) {
-        let step = (gain * f) >> 24;
-        *w = (*w as i64 + step).clamp(-4 << BITS, 4 << BITS) as i32;
-    }
+/// Clamps to `-most..=most`. No lane is NaN, of which machines make different things.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn clamped(x: f32x4, most: f32x4) -> f32x4 {
+    x.fast_min(most).fast_max(f32x4::ZERO - most)
 }

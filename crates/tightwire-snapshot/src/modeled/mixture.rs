@@ -1,26 +1,44 @@
 //! Codes a number by a mixture of distributions around several predictions at once.
 //!
 //! Each prediction ("part") has a weight and a width. Both are sums over a few small tables, one
-//! row of each selected by context, and learned by gradient descent of the code length.
+//! row of each selected by context, and learned by gradient descent of the code length. All parts
+//! are computed at once, one in each lane, by the rules of `logistic`.
 
 use alloc::vec::Vec;
-use core::hint::select_unpredictable;
 
-use super::fixed::{CHANCE, FRACTION, ONE, REACH, cumulative, exp2, exp2_down};
+use super::bucket::FRACTION;
+use super::logistic::{OCTAVES, cumulative, density, exp2, sum};
 use super::range_coder::Coder;
-use super::search::{find, guess};
+use super::scale::{CHANCE, Range, Scale};
+use super::search::find;
+use wide::{bytemuck, f32x4, f32x8, i16x8, i32x4, i32x8};
 
 pub(super) const TABLES: usize = 5;
-/// Number of parts: as many as fill a vector register.
+/// Number of parts: as many as there are lanes.
 pub(super) const PARTS: usize = 8;
-/// A count, the weights and the widths.
-const ROW: usize = 1 + 2 * PARTS;
 /// Fraction bits of the learned logarithms.
 const LEARNED: u32 = 11;
-const WEIGHT: u32 = 15;
-/// Distance in octaves at which a part sleeps: when it is so much less likely than the best, it is
-/// neither evaluated nor updated, except at every 16th use, so that it can come back.
-const ASLEEP: i32 = 5 << LEARNED;
+/// Limits of the logarithms of widths.
+const WIDTHS: (i16, i16) = (-5 << LEARNED, 15 << LEARNED);
+/// Logarithm of the octaves, with the fraction bits of `logistic`, in a width of one code: that of
+/// 2^23 / (256 ln 2).
+const OCTAVES_OF_CODE: i32 = 31_803;
+/// Limit of means and edges, relative to the base: the difference of two of them fits into 32 bits.
+const FAR: i64 = (1 << 30) - 1;
+/// Half of the whole probability.
+const HALF: f32 = (1 << (CHANCE - 1)) as f32;
+const WHOLE: f32 = (1 << CHANCE) as f32;
+/// The learning rate of a new row; it falls to a twelfth of that.
+const FIRST_RATE: i16 = 12_800;
+
+/// Row of a table: base-2 logarithms.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(super) struct Row {
+    pub(super) weights: [i16; PARTS],
+    pub(super) widths: [i16; PARTS],
+    /// Learning rate of both.
+    pub(super) rate: i16,
+}
 
 /// Indices of a mixture's tables in the state.
 #[derive(Clone, Copy, Debug)]
@@ -29,180 +47,150 @@ pub(super) struct Mixture {
     rows: [usize; TABLES],
 }
 
-/// Predictions of a value from 0 to `high`.
+/// Predictions of a value.
 pub(super) struct Forecast {
-    /// Parts and their means; parts without a prediction this time are left out.
-    parts: [(usize, i64); PARTS],
-    count: usize,
+    /// Code that the means are relative to.
+    base: i64,
+    /// Means less base, 8 fraction bits, within `FAR`.
+    means: i32x8,
+    /// 0 for a part with a mean, else `ABSENT`.
+    presence: [i16; PARTS],
     /// Row of each table.
     rows: [usize; TABLES],
-    high: i64,
+    range: Range,
     /// Range of the values that are possible if the sender's data makes sense; the coder leaves a
     /// small probability to all others. `None` if all are possible.
     pub(super) inner: Option<(i64, i64)>,
 }
 
+/// Logarithm by which the weight of a part without a mean is lowered.
+pub(super) const ABSENT: i16 = i16::MIN;
+
 impl Forecast {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn new(rows: [usize; TABLES], high: i64) -> Self {
-        Self { parts: [(0, 0); PARTS], count: 0, rows, high, inner: None }
+    pub(super) fn new(rows: [usize; TABLES], base: i64, range: Range) -> Self {
+        Self::of_parts(rows, base, range, i32x8::ZERO, [ABSENT; PARTS])
     }
 
-    /// Adds a prediction; each part at most once.
+    /// Creates a forecast of means relative to `base` within `FAR`, 8 fraction bits.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn of_parts(
+        rows: [usize; TABLES],
+        base: i64,
+        range: Range,
+        means: i32x8,
+        presence: [i16; PARTS],
+    ) -> Self {
+        Self { base, means, presence, rows, range, inner: None }
+    }
+
+    /// Adds the prediction of a part.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn add(&mut self, part: usize, mean: i64) {
-        if let Some(place) = self.parts.get_mut(self.count) {
-            *place = (part, mean);
-            self.count += 1;
+        let mean = (mean - (self.base << FRACTION)).clamp(-FAR, FAR) as i32;
+        self.means.as_mut_array()[part % PARTS] = mean;
+        self.presence[part % PARTS] = 0;
+    }
+
+    /// Returns the base, the means and the presence of the parts.
+    #[cfg(test)]
+    pub(super) fn parts(&self) -> (i64, [i32; PARTS], [i16; PARTS]) {
+        (self.base, self.means.to_array(), self.presence)
+    }
+
+    /// Counts values from `offset` on, around a circle of `size`.
+    pub(super) fn wrap(&mut self, offset: i64, size: i64) {
+        let middle = size / 2;
+        for mean in self.means.as_mut_array() {
+            let whole = i64::from(*mean) + ((self.base - offset) << FRACTION);
+            let whole = whole.rem_euclid(size << FRACTION);
+            *mean = (whole - (middle << FRACTION)).clamp(-FAR, FAR) as i32;
+        }
+        self.base = middle;
+    }
+}
+
+/// Returns the means of each component, a lane for each part, from those of each part, a lane for
+/// each component.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn means_by_component(parts: &[f32x4; PARTS]) -> [i32x8; 4] {
+    let [a, b, c, d, e, f, g, h] = *parts;
+    let [first, second] = [f32x4::transpose([a, b, c, d]), f32x4::transpose([e, f, g, h])];
+    core::array::from_fn(|component| {
+        bytemuck::cast([first[component].fast_trunc_int(), second[component].fast_trunc_int()])
+    })
+}
+
+/// The distributions of a value, a lane for each part.
+pub(super) struct Lanes {
+    pub(super) base: i64,
+    pub(super) means: i32x8,
+    /// Octaves of the tail for each 256th of a code, as `logistic` counts them.
+    pub(super) inverse: f32x8,
+    /// Weights relative to the largest one.
+    pub(super) weights: f32x8,
+    /// The whole probability for each unit of weight.
+    pub(super) unit: f32,
+}
+
+/// The edges of a value.
+pub(super) struct Edges {
+    /// Distances of the lower and the upper edge from the means.
+    distances: [f32x8; 2],
+    /// Cumulative probabilities there, less 1/2.
+    cumulative: [f32x8; 2],
+    /// Mixed cumulative probabilities, with 24 bits; the same in whole numbers.
+    mixed: [f32; 2],
+    pub(super) whole: [u64; 2],
+}
+
+impl Lanes {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn new(params: &[Row], rows: [usize; TABLES], forecast: &Forecast) -> Self {
+        let (mut weights, mut widths) = (i16x8::ZERO, i16x8::ZERO);
+        for row in rows {
+            weights = weights.saturating_add(params[row].weights.into());
+            widths = widths.saturating_add(params[row].widths.into());
+        }
+        let weights = weights.saturating_add(forecast.presence.into());
+        let largest = i16x8::splat(weights.reduce_max());
+        let weights = exp2(i32x8::ZERO - i32x8::from_i16x8(largest.saturating_sub(weights)));
+        let widths = widths.max(i16x8::splat(WIDTHS.0)).min(i16x8::splat(WIDTHS.1));
+        Self {
+            base: forecast.base,
+            means: forecast.means,
+            inverse: exp2(i32x8::splat(OCTAVES_OF_CODE) - i32x8::from_i16x8(widths)),
+            weights,
+            unit: WHOLE / sum(weights),
         }
     }
 
-    pub(super) fn means_mut(&mut self) -> impl Iterator<Item = &mut i64> {
-        self.parts.iter_mut().take(self.count).map(|(_, mean)| mean)
-    }
-}
-
-/// A part that is awake.
-#[derive(Clone, Copy, Default)]
-struct Part {
-    mean: i64,
-    /// 1 / width, 24 fraction bits.
-    inverse: i64,
-    /// Weight; 15 bits for all parts together.
-    weight: i64,
-    /// Index among the mixture's parts.
-    index: usize,
-    /// Distances in widths from the mean to the edges of the last evaluated value, and the
-    /// cumulative probabilities there.
-    edges: (i32, i32),
-    below: i32,
-    upto: i32,
-}
-
-impl Part {
-    /// Evaluates a value, whose lower edge is given.
+    /// Evaluates the edges of a value.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn evaluate(&mut self, edge: i64) {
-        let product = clamp(edge - self.mean, 1 << 33) * self.inverse;
-        let widths = |product: i64| clamp(product >> 16, REACH << 16) as i32;
-        self.edges = (widths(product), widths(product + (self.inverse << FRACTION)));
-        (self.below, self.upto) = (cumulative(self.edges.0), cumulative(self.edges.1));
+    pub(super) fn edges(&self, value: i64) -> Edges {
+        let middle = (value - self.base) << FRACTION;
+        let half = 1 << (FRACTION - 1);
+        // The upper edge of a value is the lower one of the next, also where both are clamped.
+        let distances = [self.distances(middle - half), self.distances(middle + half)];
+        let cumulative = [cumulative(distances[0]), cumulative(distances[1])];
+        let mixed = [self.mix(cumulative[0]), self.mix(cumulative[1])];
+        // Rounding may go a little beyond either end.
+        let whole = f32x4::from([mixed[0], mixed[1], 0.0, 0.0]).fast_trunc_int();
+        let [below, upto, ..] = whole.max(i32x4::ZERO).min(i32x4::splat(1 << CHANCE)).to_array();
+        Edges { distances, cumulative, mixed, whole: [below as u64, upto as u64] }
     }
-}
 
-/// Clamps `x` to `-most..=most` without branches, which would often be mispredicted.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn clamp(x: i64, most: i64) -> i64 {
-    let x = select_unpredictable(x < most, x, most);
-    select_unpredictable(x > -most, x, -most)
-}
-
-/// Moves the awake parts next to each other; returns their number, and the most likely one.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn wake(
-    awake: &mut [Part; PARTS],
-    forecast: &Forecast,
-    log_weights: &[i16; PARTS],
-    log_widths: &[i16; PARTS],
-    asleep: i32,
-) -> (usize, usize) {
-    let offered = &forecast.parts[..forecast.count.min(PARTS)];
-    let log_weight = |index: usize| i32::from(log_weights[index % PARTS]);
-    let most = offered.iter().fold(i32::MIN, |most, &(index, _)| most.max(log_weight(index)));
-    let (mut count, mut best) = (0, 0);
-    let mut sum = 0;
-    for &(index, mean) in offered {
-        let less = most - log_weight(index);
-        let is_awake = less < asleep;
-        // Always written, and overwritten if the part sleeps: a branch would often be mispredicted.
-        let part = &mut awake[count % PARTS];
-        part.index = index;
-        part.weight = exp2_down(-less, 20);
-        part.mean = clamp(mean, 1 << 41);
-        part.inverse = exp2_down(-i32::from(log_widths[index % PARTS]), 24);
-        sum += select_unpredictable(is_awake, part.weight, 0);
-        best = select_unpredictable(less == 0, count, best);
-        count += usize::from(is_awake);
-    }
-    // At least 2^20, for the most likely part.
-    let unit = (1u64 << (WEIGHT + 30)) / sum.max(1) as u64;
-    for part in awake.iter_mut().take(count) {
-        part.weight = (part.weight * unit as i64) >> 30;
-    }
-    (count, best)
-}
-
-/// Returns the mixed cumulative probabilities below a value and below the next one, with 24 and
-/// `WEIGHT` bits.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn evaluate(parts: &mut [Part], value: i64) -> (u64, u64) {
-    let (mut below, mut upto) = (0, 0);
-    let edge = (value << FRACTION) - ONE / 2;
-    for part in parts {
-        part.evaluate(edge);
-        below += part.weight * i64::from(part.below);
-        upto += part.weight * i64::from(part.upto);
-    }
-    (below as u64, upto as u64)
-}
-
-/// Conversion of the mixed probability to integers up to a power of two: only values in
-/// `first..=last` have a share of it, but every value has at least 1, so that any value can be
-/// coded.
-pub(super) struct Scale {
-    pub(super) high: i64,
-    pub(super) first: i64,
-    pub(super) last: i64,
-    bottom: u64,
-    top: u64,
-    /// Factor of the probability between `bottom` and `top`, and the shift after it.
-    factor: u64,
-    shift: u32,
-    /// Bits of the total.
-    bits: u32,
-}
-
-impl Scale {
+    /// Returns the distances of an edge from the means.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn new(forecast: &Forecast, parts: &mut [Part]) -> Self {
-        let high = forecast.high;
-        let values = high as u64 + 1;
-        // The minimum shares of all values together are about 1/256 at most.
-        let more = (64 - values.leading_zeros() + 8).saturating_sub(CHANCE);
-        let left = (1 << CHANCE) - ((values + (1 << more) - 1) >> more);
-        let (bottom, top, first, last, factor) = match forecast.inner {
-            Some((first, last)) => {
-                let bottom = evaluate(parts, first).0 >> WEIGHT;
-                let top = evaluate(parts, last).1 >> WEIGHT;
-                (bottom, top, first, last, (left << CHANCE) / (top - bottom).max(1))
-            }
-            None => (0, 1 << CHANCE, 0, high, left),
-        };
-        Self { high, first, last, bottom, top, factor, shift: CHANCE - more, bits: CHANCE + more }
+    fn distances(&self, edge: i64) -> f32x8 {
+        let edge = i32x8::splat(edge.clamp(-FAR, FAR) as i32);
+        (edge - self.means).round_float() * self.inverse
     }
 
-    /// Returns the interval of a value, by the mixed probabilities at its edges.
+    /// Mixes the cumulative probabilities of the parts.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn interval(&self, value: i64, (below, upto): (u64, u64)) -> (u64, u64) {
-        (self.place(value, below), self.place(value + 1, upto))
-    }
-
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn place(&self, value: i64, mixed: u64) -> u64 {
-        if value <= 0 {
-            return 0;
-        }
-        if value > self.high {
-            return 1 << self.bits;
-        }
-        let mass = if value <= self.first {
-            0
-        } else if value > self.last {
-            self.top - self.bottom
-        } else {
-            (mixed >> WEIGHT).clamp(self.bottom, self.top) - self.bottom
-        };
-        ((mass * self.factor) >> self.shift) + value as u64
+    pub(super) fn mix(&self, cumulative: f32x8) -> f32 {
+        sum(cumulative * self.weights) * self.unit + HALF
     }
 }
 
@@ -210,7 +198,7 @@ impl Mixture {
     /// Adds the tables; `init` returns the initial weight and width (base-2 logarithms in 1/16) of
     /// each part and row.
     pub(super) fn new(
-        params: &mut Vec<i16>,
+        params: &mut Vec<Row>,
         rows: [usize; TABLES],
         init: impl Fn(usize, usize, usize) -> (i16, i16),
     ) -> Self {
@@ -219,9 +207,11 @@ impl Mixture {
             starts[table] = params.len();
             for row in 0..count {
                 let first = |sixteenths: i16| sixteenths.saturating_mul(1 << (LEARNED - 4));
-                params.push(0);
-                params.extend((0..PARTS).map(|part| first(init(table, row, part).0)));
-                params.extend((0..PARTS).map(|part| first(init(table, row, part).1)));
+                params.push(Row {
+                    weights: core::array::from_fn(|part| first(init(table, row, part).0)),
+                    widths: core::array::from_fn(|part| first(init(table, row, part).1)),
+                    rate: FIRST_RATE,
+                });
             }
         }
         Self { starts, rows }
@@ -230,117 +220,62 @@ impl Mixture {
     pub(super) fn code<C: Coder>(
         &self,
         coder: &mut C,
-        params: &mut [i16],
+        params: &mut [Row],
         forecast: &Forecast,
         value: i64,
     ) -> i64 {
         let rows: [usize; TABLES] = core::array::from_fn(|table| {
-            let row = forecast.rows[table].min(self.rows[table] - 1);
-            self.starts[table] + row * ROW
+            self.starts[table] + forecast.rows[table].min(self.rows[table] - 1)
         });
-        let mut log_weights = [0; PARTS];
-        let mut log_widths = [0; PARTS];
-        for row in rows {
-            let (weights, widths) = params[row + 1..row + ROW].split_at(PARTS);
-            gather(&mut log_weights, weights);
-            gather(&mut log_widths, widths);
-        }
-        log_widths = log_widths.map(|width| width.clamp(-5 << LEARNED, 15 << LEARNED));
-        let asleep = if params[rows[0]] & 15 == 0 { 16 << LEARNED } else { ASLEEP };
-        let mut parts = [Part::default(); PARTS];
-        let (count, best) = wake(&mut parts, forecast, &log_weights, &log_widths, asleep);
-        let parts = &mut parts[..count.min(PARTS)];
-        let scale = Scale::new(forecast, parts);
-        let (value, mixed) = if C::DECODES {
-            let (code, unit) = coder.target(scale.bits);
-            let Some(best) = parts.get(best) else { return 0 };
-            let width = exp2(i32::from(log_widths[best.index % PARTS]), FRACTION as i32);
-            let guess = guess(best.mean, width, code, unit << scale.bits);
-            find(&scale, (code, unit), guess, width >> FRACTION, |value| evaluate(parts, value))
+        let lanes = Lanes::new(params, rows, forecast);
+        let inner = forecast.inner.map(|(first, last)| {
+            let (bottom, top) = (lanes.edges(first).whole[0], lanes.edges(last).whole[1]);
+            ((first, last), (bottom, top))
+        });
+        let scale = Scale::new(&forecast.range, inner);
+        let (value, edges) = if C::DECODES {
+            find(&scale, &lanes, coder.target(scale.bits))
         } else {
-            (value, evaluate(parts, value))
+            (value, lanes.edges(value))
         };
-        let (start, end) = scale.interval(value, mixed);
+        let (start, end) = scale.interval(value, edges.whole);
         coder.narrow(start, end, scale.bits);
-        learn(params, rows, parts, mixed.1 - mixed.0);
+        learn(params, rows, &lanes, &edges);
         value
     }
 }
 
 /// Raises the weights of the parts that predicted well, and moves each width towards its error.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn learn(params: &mut [i16], rows: [usize; TABLES], parts: &[Part], mass: u64) {
-    let unit = ((1u64 << 49) / (mass + (1 << WEIGHT))) as i64; // the divisor has 16 to 40 bits
-    let mut weight_slope = [0i16; PARTS];
-    let mut width_slope = [0i16; PARTS];
-    for part in parts {
-        // The density of the logistic distribution is chance * (1 - chance).
-        let density =
-            |chance: i32| (i64::from(chance) * i64::from((1 << CHANCE) - chance)) >> CHANCE;
-        let (first, second) = (i64::from(part.edges.0), i64::from(part.edges.1));
-        let steep = (first * density(part.below) - second * density(part.upto)) >> 16;
-        let of_all = |mass: i64| (((part.weight * mass) >> 4) * unit) >> 30; // 15 bits
-        let share = of_all(i64::from(part.upto - part.below));
-        let steep = clamp(of_all(steep), 3 * share);
-        weight_slope[part.index % PARTS] = ((share - part.weight) >> 1) as i16;
-        width_slope[part.index % PARTS] = (steep >> 3) as i16;
-    }
-    teach(params, rows, &weight_slope, &width_slope);
-}
-
-/// Updates all rows. Not inlined, since only then the compiler vectorises it.
-#[inline(never)]
-fn teach(
-    params: &mut [i16],
-    rows: [usize; TABLES],
-    weight_slope: &[i16; PARTS],
-    width_slope: &[i16; PARTS],
-) {
-    let (weight_slope, width_slope) = (*weight_slope, *width_slope);
+fn learn(params: &mut [Row], rows: [usize; TABLES], lanes: &Lanes, edges: &Edges) {
+    let [below, upto] = edges.cumulative;
+    // The part's share of the probability of the value.
+    let unit = lanes.unit / (edges.mixed[1] - edges.mixed[0] + 1.0);
+    let of_all = lanes.weights * f32x8::splat(unit);
+    let share = of_all * (upto - below);
+    // The slope of the logarithm of that probability by the logarithm of the width.
+    let [first, second] = edges.distances;
+    let slope = (first * density(below) - second * density(upto)) * of_all * f32x8::splat(OCTAVES);
+    let most = share * f32x8::splat(3.0);
+    let slope = slope.fast_min(most).fast_max(f32x8::ZERO - most);
+    let weight = lanes.weights * f32x8::splat(lanes.unit * (1.0 / WHOLE));
+    // Probabilities are at most 1, and a share, after rounding, at most 4.
+    let weight_slope = ((share - weight) * f32x8::splat(16_384.0)).fast_trunc_int();
+    let width_slope = (slope * f32x8::splat(5_120.0)).fast_trunc_int();
+    let weight_slope = i16x8::from_i32x8_saturate(weight_slope);
+    let width_slope = i16x8::from_i32x8_saturate(width_slope);
     for row in rows {
-        let Some((count, learned)) = params[row..].split_first_mut() else { return };
-        let (weight_rate, width_rate) = RATES[(*count >> 4) as usize & 63];
-        *count += if *count < 1023 { 1 } else { -7 };
-        let Some((weights, widths)) = learned.split_first_chunk_mut::<PARTS>() else { return };
-        let Some(widths) = widths.first_chunk_mut::<PARTS>() else { return };
-        step(weights, &weight_slope, weight_rate);
-        step(widths, &width_slope, width_rate);
+        let row = &mut params[row];
+        row.weights = step(row.weights, weight_slope, row.rate);
+        row.widths = step(row.widths, width_slope, row.rate);
+        // Like 1 / n at first.
+        row.rate -= ((i32::from(row.rate) * i32::from(row.rate)) >> 20) as i16;
     }
 }
 
+/// Adds `slope * rate`, halved and rounded.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn gather(sum: &mut [i16; PARTS], row: &[i16]) {
-    if let Some(row) = row.first_chunk::<PARTS>() {
-        for k in 0..PARTS {
-            sum[k] = sum[k].saturating_add(row[k]);
-        }
-    }
-}
-
-/// Adds `slope * rate`, both halved, rounded; written so that the compiler vectorises it.
-#[cfg_attr(not(debug_assertions), inline(always))]
-fn step(learned: &mut [i16; PARTS], slope: &[i16; PARTS], rate: i16) {
-    for k in 0..PARTS {
-        let high = ((slope[k] as i32 * rate as i32) >> 16) as i16;
-        learned[k] = learned[k].saturating_add((high + 1) >> 1);
-    }
-}
-
-/// Learning rates of weights and widths by how often a row was used (in 16ths): large at first.
-static RATES: [(i16, i16); 64] = rates();
-
-const fn rates() -> [(i16, i16); 64] {
-    let mut table = [(0, 0); 64];
-    let mut i = 0;
-    while i < 64 {
-        let used = i as i32 * 16 + 64;
-        let weight = 3200 * 64 / used;
-        let width = 1000 * 64 / used;
-        table[i] = (
-            4 * if weight > 240 { weight as i16 } else { 240 },
-            16 * if width > 80 { width as i16 } else { 80 },
-        );
-        i += 1;
-    }
-    table
+fn step(learned: [i16; PARTS], slope: i16x8, rate: i16) -> [i16; PARTS] {
+    let high = slope.mul_keep_high(i16x8::splat(rate));
+    i16x8::from(learned).saturating_add((high + i16x8::splat(1)) >> 1).to_array()
 }

@@ -7,19 +7,24 @@
 //! | `state` | the learned state, which belongs to a packet |
 //! | `plan` | the indices of each group's tables in the state; coding of one object |
 //! | `update_list` | the objects that a packet updates |
-//! | `mixture`, `fixed` | a number by the mixed distribution of its predictions, and learning |
+//! | `mixture`, `logistic` | a number by the mixed distribution of its predictions, and learning |
+//! | `scale` | probabilities to intervals of integers |
 //! | `search` | decoding: the value whose interval has the code |
 //! | `number`, `rotation`, `category` | the predictions of each kind of group |
+//! | `course`, `turn_sum` | the motion of a number; the learned sum of turns |
 //! | `number_tables` | the tables of numbers, and their initial values |
-//! | `linear`, `quaternion` | a learned sum; rotations in integers |
+//! | `linear`, `quaternion`, `bucket` | a learned sum; rotations; classes of magnitudes |
 //! | `traced` | the decoder that records the bits of each part |
 //! | `neighbours`, `neighbour_prediction` | predictions from objects that the packet has already coded |
 //!
-//! Both sides compute only in integers, so that the results are the same on every machine.
+//! Both sides compute in integers, and in floats by the rules of `logistic`, so that the results are
+//! the same on every machine.
 
+mod bucket;
 mod category;
-mod fixed;
+mod course;
 mod linear;
+mod logistic;
 mod mixture;
 mod neighbour_prediction;
 mod neighbours;
@@ -29,11 +34,15 @@ mod plan;
 mod quaternion;
 mod range_coder;
 mod rotation;
+#[cfg(test)]
+mod scalar_tests;
+mod scale;
 mod search;
 mod state;
 #[cfg(test)]
 mod tests;
 mod traced;
+mod turn_sum;
 mod update_list;
 
 use alloc::vec::Vec;

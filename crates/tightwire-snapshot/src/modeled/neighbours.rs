@@ -16,35 +16,40 @@ pub(super) struct Motion {
     /// Index of the space: positions of different spaces cannot be compared.
     pub(super) space: u32,
     pub(super) old: [i64; 3],
-    pub(super) new: [i64; 3],
+    /// Motion since the old position, in codes.
+    pub(super) moved: [f32; 3],
     pub(super) rotation: Quaternion,
     pub(super) turn: Turn,
     /// Residual of the object's own prediction, 8 fraction bits.
-    pub(super) residual: [i64; 3],
+    pub(super) residual: [f32; 3],
     pub(super) turn_residual: Turn,
     pub(super) turns: bool,
     /// Prediction errors of its rotation and position, 8 fraction bits.
-    pub(super) errors: [i64; 2],
+    pub(super) errors: [f32; 2],
 }
 
 impl Motion {
     pub(super) const NONE: Self = Motion {
         space: 0,
         old: [0; 3],
-        new: [0; 3],
+        moved: [0.0; 3],
         rotation: IDENTITY,
-        turn: [0; 3],
-        residual: [0; 3],
-        turn_residual: [0; 3],
+        turn: [0.0; 3],
+        residual: [0.0; 3],
+        turn_residual: [0.0; 3],
         turns: false,
-        errors: [0; 2],
+        errors: [0.0; 2],
     };
 
-    /// Returns the new position of a point that is fixed to the object; 8 fraction bits.
-    pub(super) fn carry(&self, point: [i64; 3]) -> [i64; 3] {
-        let arm = [0, 1, 2].map(|i| (point[i] - self.old[i]) << 8);
-        let arm = if self.turns { rotate(&self.rotation, arm) } else { arm };
-        [0, 1, 2].map(|i| (self.new[i] << 8) + arm[i])
+    /// Returns the motion of a point that is fixed to the object; 8 fraction bits.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn carry(&self, point: [i64; 3]) -> [f32; 3] {
+        if !self.turns {
+            return self.moved.map(|moved| moved * 256.0);
+        }
+        let arm = [0, 1, 2].map(|i| (point[i] - self.old[i]) as f32);
+        let turned = rotate(&self.rotation, arm);
+        [0, 1, 2].map(|i| (self.moved[i] + turned[i] - arm[i]) * 256.0)
     }
 }
 

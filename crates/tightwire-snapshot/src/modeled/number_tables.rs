@@ -48,13 +48,13 @@ impl NumberTables {
             };
             if table == 0 { (0, width) } else { (0, 0) }
         });
-        let linear = state.linear.len();
-        for _ in 0..components * LINEAR_ROWS {
-            state.add_linear(&first_weights(has_derivative, group.spatial));
+        let linear = state.weights.len();
+        for _ in 0..LINEAR_ROWS {
+            state.add_weights(&first_weights(has_derivative, group.spatial).map(|w| [w; 4]));
         }
-        let recent = state.add_linear(&[0; RECENT * 4 + 4]);
+        let recent = state.add_recent(&[0; RECENT * 4 + 4]);
         for (component, max) in max.iter().enumerate() {
-            state.linear[recent + RECENT * 4 + component] = (max / 2) as i32;
+            state.recent[recent + RECENT * 4 + component] = (max / 2) as i32;
         }
         let same = state.add_bits(6 * 3 * 4);
         Self { is_rich, mixture, initial, same, linear, recent }
@@ -85,12 +85,13 @@ fn first_guess(group: &Group, row: usize, part: usize) -> (i16, i16) {
 }
 
 /// Initial weights, typical of moving objects among others; learning starts from here.
-fn first_weights(has_derivative: bool, spatial: bool) -> [i32; FEATURES] {
-    if has_derivative {
-        [0, 0, 0, 0, 0, 0, 27000, 38000]
+fn first_weights(has_derivative: bool, spatial: bool) -> [f32; FEATURES] {
+    let weights = if has_derivative {
+        [0, 0, 0, 0, 0, 0, 27_000, 38_000]
     } else if spatial {
-        [53000, -5000, 0, 14000, 1500, 4000, 0, 0]
+        [53_000, -5_000, 0, 14_000, 1_500, 4_000, 0, 0]
     } else {
-        [55000, 0, 0, 0, 0, 0, 0, 0]
-    }
+        [55_000, 0, 0, 0, 0, 0, 0, 0]
+    };
+    weights.map(|weight| weight as f32 / 65_536.0)
 }

@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
+use super::bucket::bucket;
 use super::category::CategoryPlan;
-use super::fixed::bucket;
 use super::neighbours::{Motion, Scene};
 use super::number::NumberPlan;
 use super::quaternion::Matrix;
@@ -53,11 +53,11 @@ enum GroupPlan {
 }
 
 /// Ticks from the newest state until now, and the ratios of that to the intervals between the
-/// baseline states: 16 fraction bits, the newest interval first.
+/// baseline states, the newest interval first.
 #[derive(Clone, Copy)]
 pub(super) struct Pace {
-    pub(super) horizon: i64,
-    pub(super) ratios: [i64; 2],
+    pub(super) horizon: f32,
+    pub(super) ratios: [f32; 2],
 }
 
 impl Pace {
@@ -65,14 +65,13 @@ impl Pace {
         let horizon = acked.first().map_or(1, |newest| newest.age.min(1 << 16));
         let ratio = |states: Option<&[AckedState<'_>]>| match states {
             Some([newer, older]) => match older.age.saturating_sub(newer.age) {
-                0 | 1 => i64::from(horizon) << 16,
-                ticks if ticks == horizon => 1 << 16,
-                ticks => (i64::from(horizon) << 16) / i64::from(ticks),
+                0 | 1 => horizon as f32,
+                ticks => horizon as f32 / ticks as f32,
             },
-            _ => 0,
+            _ => 0.0,
         };
         let ratios = [ratio(acked.get(..2)), ratio(acked.get(1..3))];
-        Self { horizon: i64::from(horizon), ratios }
+        Self { horizon: horizon as f32, ratios }
     }
 }
 
@@ -90,7 +89,7 @@ pub(super) struct ObjectContext<'a> {
     pub(super) has_derivative: bool,
     pub(super) motion: Motion,
     /// Largest prediction error of the groups so far, 8 fraction bits.
-    pub(super) prediction_error: i64,
+    pub(super) prediction_error: f32,
     /// 0: nothing coded yet, 1: all groups kept their values, 2: some changed.
     pub(super) kept: usize,
 }
@@ -106,7 +105,7 @@ impl<'a> ObjectContext<'a> {
             motion_classes: (0, 0),
             has_derivative: false,
             motion: Motion::NONE,
-            prediction_error: 0,
+            prediction_error: 0.0,
             kept: 0,
         };
         if let Some((space, point)) = position {
@@ -114,7 +113,6 @@ impl<'a> ObjectContext<'a> {
             context.reference = scene.reference(space, point);
             context.motion.space = space;
             context.motion.old = point;
-            context.motion.new = point;
         }
         context
     }
@@ -126,7 +124,7 @@ impl<'a> ObjectContext<'a> {
         &mut self,
         coder: &mut C,
         chances: &mut [u32],
-        speed: i64,
+        speed: f32,
         is_kept: bool,
     ) -> bool {
         let slot = (bucket(speed, 10) / 2 * 3 + self.kept) * 4
@@ -239,7 +237,7 @@ impl ClassPlan {
         if let Some(position) = self.position
             && let Some(GroupPlan::Number(number)) = self.groups.get(position.group)
         {
-            context.motion_classes = number.motion_classes(acked);
+            context.motion_classes = number.columns.motion_classes(acked);
         }
         for (place, group) in self.groups.iter().enumerate() {
             if !layout.is_present(place, cells) {

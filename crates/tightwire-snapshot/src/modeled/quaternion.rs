@@ -1,73 +1,60 @@
-//! Rotations in integer arithmetic: quaternions with 30 fraction bits, order x, y, z, w.
+//! Rotations: quaternions, order x, y, z, w. By the rules of `logistic`, and square roots, which
+//! IEEE 754 rounds in one way too.
 
-pub(super) type Quaternion = [i64; 4];
-/// Axis times half the angle, 30 fraction bits.
-pub(super) type Turn = [i64; 3];
+pub(super) type Quaternion = [f32; 4];
+/// Axis times half the angle.
+pub(super) type Turn = [f32; 3];
+/// Rows of a rotation's matrix.
+pub(super) type Matrix = [[f32; 3]; 3];
 
-/// Rows of a rotation's matrix, 30 fraction bits.
-pub(super) type Matrix = [[i64; 3]; 3];
+pub(super) const IDENTITY: Quaternion = [0.0, 0.0, 0.0, 1.0];
+const HALF_ROOT: f32 = core::f32::consts::FRAC_1_SQRT_2;
 
-pub(super) const UNIT: i64 = 1 << 30;
-pub(super) const IDENTITY: Quaternion = [0, 0, 0, UNIT];
-/// sqrt(1/2)
-const HALF_ROOT: i64 = 759_250_125;
+/// Returns the component that half a code means.
+pub(super) fn half_code(max: i64) -> f32 {
+    HALF_ROOT / max as f32
+}
 
-/// Returns the component that half a code means, 60 fraction bits. Precomputed, since it saves
-/// divisions.
-pub(super) fn half_code(max: i64) -> i64 {
-    (HALF_ROOT << 30) / max
+/// Returns the codes, with 8 fraction bits, of a component of 1.
+pub(super) fn codes_per_unit(max: i64) -> f32 {
+    128.0 * max as f32 / HALF_ROOT
 }
 
 /// Returns the component that a code means.
-pub(super) fn component(code: u32, max: i64, half_code: i64) -> i64 {
-    // |2 * code - max| * half_code is at most sqrt(1/2) * 2^60.
-    ((2 * code as i64 - max) * half_code) >> 30
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn component(code: u32, max: i64, half_code: f32) -> f32 {
+    (2 * i64::from(code) - max) as f32 * half_code
 }
 
 /// Decodes a rotation from the index of the largest component and the codes of the others.
-pub(super) fn from_cells(cells: &[u32], max: i64, half_code: i64) -> Quaternion {
-    let largest = (cells[0] & 3) as usize;
-    let mut q = [0; 4];
-    let mut rest = UNIT * UNIT;
-    let mut code = 1;
-    for (i, part) in q.iter_mut().enumerate() {
-        if i != largest {
-            *part = component(cells[code], max, half_code);
-            rest -= *part * *part;
-            code += 1;
-        }
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn from_cells(cells: &[u32], max: i64, half_code: f32) -> Quaternion {
+    let &[largest, a, b, c] = cells.first_chunk().unwrap_or(&[0; 4]);
+    let [a, b, c] = [a, b, c].map(|code| component(code, max, half_code));
+    let d = root(1.0 - a * a - b * b - c * c);
+    match largest & 3 {
+        0 => [d, a, b, c],
+        1 => [a, d, b, c],
+        2 => [a, b, d, c],
+        _ => [a, b, c, d],
     }
-    q[largest] = root(rest);
-    q
 }
 
-/// Returns the square root of a number with 60 fraction bits, accurate to 16 bits, which is enough
-/// for a rotation.
-pub(super) fn root(square: i64) -> i64 {
-    let square = (square >> 28).clamp(0, u32::MAX.into()) as u32;
-    i64::from(square.isqrt()) << 14
+/// Returns the square root, and 0 for what is negative.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn root(square: f32) -> f32 {
+    if square > 0.0 { libm::sqrtf(square) } else { 0.0 }
 }
 
-/// Returns the code of a component, with 8 fraction bits.
-pub(super) fn code(component: i64, max: i64) -> i64 {
-    (((((component >> 8) * (HALF_ROOT >> 8)) >> 22) * max) >> 14) + max * 128
-}
-
-/// Returns the largest change of a component by a turn of this half angle, in codes with 8 fraction
-/// bits.
-pub(super) fn turn_codes(half_angle: i64, max: i64) -> i64 {
-    code(half_angle, max) - code(0, max)
-}
-
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn multiply(a: &Quaternion, b: &Quaternion) -> Quaternion {
     let [ax, ay, az, aw] = *a;
     let [bx, by, bz, bw] = *b;
-    let part = |sum: i64| (sum >> 30).clamp(-UNIT, UNIT);
     [
-        part(aw * bx + ax * bw + ay * bz - az * by),
-        part(aw * by - ax * bz + ay * bw + az * bx),
-        part(aw * bz + ax * by - ay * bx + az * bw),
-        part(aw * bw - ax * bx - ay * by - az * bz),
+        aw * bx + ax * bw + ay * bz - az * by,
+        aw * by - ax * bz + ay * bw + az * bx,
+        aw * bz + ax * by - ay * bx + az * bw,
+        aw * bw - ax * bx - ay * by - az * bz,
     ]
 }
 
@@ -75,58 +62,92 @@ pub(super) fn inverse(q: &Quaternion) -> Quaternion {
     [-q[0], -q[1], -q[2], q[3]]
 }
 
-/// `k / (2 * k + 1)` for k from 6 down to 1.
-const LOG_SHARES: [i64; 6] =
-    [6 * UNIT / 13, 5 * UNIT / 11, 4 * UNIT / 9, 3 * UNIT / 7, 2 * UNIT / 5, UNIT / 3];
+/// `k / (2 * k + 1)` for k from 5 down to 1.
+const LOG_SHARES: [f32; 5] = [5.0 / 11.0, 4.0 / 9.0, 3.0 / 7.0, 2.0 / 5.0, 1.0 / 3.0];
 
 /// Returns the turn of a rotation, the shorter way round.
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn log(q: &Quaternion) -> Turn {
-    let sign = if q[3] < 0 { -1 } else { 1 };
+    let sign = if q[3] < 0.0 { -1.0 } else { 1.0 };
     // acos(w) / sqrt(1 - w * w) in 1 - w, whose coefficients are k / (2 * k + 1) of the one before.
-    let t = UNIT - q[3] * sign;
-    let mut factor = UNIT;
-    for share in LOG_SHARES {
-        factor = UNIT + ((((factor * t) >> 30) * share) >> 30);
-    }
-    let factor = factor * sign;
-    [(q[0] * factor) >> 30, (q[1] * factor) >> 30, (q[2] * factor) >> 30]
+    let t = 1.0 - q[3] * sign;
+    let factor = LOG_SHARES.iter().fold(1.0, |factor, share| 1.0 + factor * t * share) * sign;
+    [q[0] * factor, q[1] * factor, q[2] * factor]
 }
+
+/// Divisors of the series of the sine and the cosine, the last first.
+const SINE: [f32; 4] = [1.0 / 72.0, 1.0 / 42.0, 1.0 / 20.0, 1.0 / 6.0];
+const COSINE: [f32; 4] = [1.0 / 56.0, 1.0 / 30.0, 1.0 / 12.0, 1.0 / 2.0];
 
 /// Returns the rotation by a turn.
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn exp(turn: &Turn) -> Quaternion {
-    let v = turn.map(|x| x.clamp(-2 * UNIT, 2 * UNIT) / 4);
-    let t = (v[0] * v[0] + v[1] * v[1] + v[2] * v[2]) >> 30;
-    let t2 = (t * t) >> 30;
-    let t3 = (t2 * t) >> 30;
-    let sine = UNIT - t / 6 + t2 / 120 - t3 / 5040;
-    let cosine = UNIT - t / 2 + t2 / 24 - t3 / 720;
-    let mut q = [(v[0] * sine) >> 30, (v[1] * sine) >> 30, (v[2] * sine) >> 30, cosine];
-    for _ in 0..2 {
-        q = multiply(&q, &q);
-    }
-    q
+    let [x, y, z] = turn.map(|part| part.clamp(-2.0, 2.0));
+    let t = x * x + y * y + z * z;
+    let series = |shares: &[f32; 4]| shares.iter().fold(1.0, |sum, share| 1.0 - t * share * sum);
+    let (sine, cosine) = (series(&SINE), series(&COSINE));
+    [x * sine, y * sine, z * sine, cosine]
 }
 
-/// Rotates a vector of whole codes.
-pub(super) fn rotate(q: &Quaternion, v: [i64; 3]) -> [i64; 3] {
-    let v = v.map(|x| x.clamp(-1 << 30, 1 << 30));
-    let [x, y, z, w] = q.map(|c| c >> 2); // 28 bits, so that the products fit
-    let cross = |a: [i64; 3], b: [i64; 3]| {
+/// Rotates a vector.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn rotate(q: &Quaternion, v: [f32; 3]) -> [f32; 3] {
+    let cross = |a: [f32; 3], b: [f32; 3]| {
         [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
     };
-    let u = [x, y, z];
-    let t = cross(u, v).map(|c| c >> 27);
-    let s = cross(u, t).map(|c| c >> 28);
-    [0, 1, 2].map(|i| v[i] + ((w * t[i]) >> 28) + s[i])
+    let u = [q[0], q[1], q[2]];
+    let t = cross(u, v).map(|part| part + part);
+    let s = cross(u, t);
+    [0, 1, 2].map(|i| v[i] + q[3] * t[i] + s[i])
 }
 
-/// Returns the rows of the rotation's matrix, 30 fraction bits.
+/// Returns the rows of the rotation's matrix.
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn matrix(q: &Quaternion) -> Matrix {
     let [x, y, z, w] = *q;
-    let p = |a: i64, b: i64| (a * b) >> 29;
+    let p = |a: f32, b: f32| 2.0 * a * b;
     [
-        [UNIT - p(y, y) - p(z, z), p(x, y) - p(z, w), p(x, z) + p(y, w)],
-        [p(x, y) + p(z, w), UNIT - p(x, x) - p(z, z), p(y, z) - p(x, w)],
-        [p(x, z) - p(y, w), p(y, z) + p(x, w), UNIT - p(x, x) - p(y, y)],
+        [1.0 - p(y, y) - p(z, z), p(x, y) - p(z, w), p(x, z) + p(y, w)],
+        [p(x, y) + p(z, w), 1.0 - p(x, x) - p(z, z), p(y, z) - p(x, w)],
+        [p(x, z) - p(y, w), p(y, z) + p(x, w), 1.0 - p(x, x) - p(y, y)],
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_is_the_logarithm_of_its_rotation() {
+        for [x, y, z] in [[0.0; 3], [0.3, -0.2, 0.1], [-0.7, 0.4, 0.2], [1e-4, 0.0, -1e-5]] {
+            let turn = log(&exp(&[x, y, z]));
+            for (turn, expected) in turn.iter().zip([x, y, z]) {
+                assert!((turn - expected).abs() < 1e-4, "{turn} instead of {expected}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_rotation_and_its_matrix_turn_a_vector_alike() {
+        let q = exp(&[0.3, -0.5, 0.2]);
+        let turned = rotate(&q, [1.0, 2.0, 3.0]);
+        for (row, turned) in matrix(&q).iter().zip(turned) {
+            let product = row[0] + 2.0 * row[1] + 3.0 * row[2];
+            assert!((product - turned).abs() < 1e-5, "{product} and {turned}");
+        }
+    }
+
+    /// Codes of a hostile packet may be no rotation at all.
+    #[test]
+    fn no_cells_make_a_rotation_that_is_not_finite() {
+        for max in [1, 511, u32::MAX] {
+            for index in 0..5 {
+                let cells = [index, max, 0, max];
+                let q = from_cells(&cells, max.into(), half_code(max.into()));
+                let turn = log(&multiply(&q, &q)).map(|part| (part * 65_536.0).clamp(-2.0, 2.0));
+                let again = multiply(&exp(&turn), &q);
+                assert!(again.iter().all(|part| part.abs() < 16.0), "{again:?}");
+            }
+        }
+    }
 }

@@ -2,29 +2,36 @@
 
 use core::ops::Range;
 
-use super::fixed::bucket;
-use super::linear::{self, FEATURES, Used};
-use super::mixture::{Forecast, Mixture};
+use super::bucket::{FRACTION, bucket};
+use super::linear::clamped;
+use super::mixture::{ABSENT, Forecast, Mixture, PARTS, TABLES, means_by_component};
 use super::neighbours::{Motion, distance_class};
 use super::plan::{ObjectContext, Pace};
-use super::quaternion::{self as quat, Quaternion, Turn, UNIT};
+use super::quaternion::{self as quat, Quaternion, Turn};
 use super::range_coder::Coder;
+use super::scale;
 use super::state::{State, code_bit};
+use super::turn_sum::{self, TurnSum};
 use crate::update::AckedState;
+use wide::{f32x4, i32x8};
 
-const LINEAR_ROWS: usize = 6;
+/// Limit of codes with 8 fraction bits, which are converted to integers.
+const MAX_CODE: f32 = (1 << 29) as f32;
 
 #[derive(Clone, Debug)]
 pub(super) struct RotationPlan {
     first: usize,
     max: i64,
-    half_code: i64,
+    values: scale::Range,
+    half_code: f32,
+    /// Codes, with 8 fraction bits, of a component of 1.
+    per_unit: f32,
     pub(super) mixture: Mixture,
     initial: Mixture,
     same: usize,
     index: usize,
     initial_index: usize,
-    linear: usize,
+    sum: TurnSum,
 }
 
 /// Motion of a rotation over its baseline states.
@@ -35,8 +42,8 @@ struct Course {
     before: Turn,
     /// Largest change of a component by `last`, and by the difference of the two, in codes with 8
     /// fraction bits.
-    speed: i64,
-    acceleration: i64,
+    speed: f32,
+    acceleration: f32,
     /// Row of the tables for speed and acceleration.
     history: usize,
 }
@@ -52,22 +59,12 @@ struct Predictions {
 }
 
 impl Course {
-    /// Returns the features of the blend. The linear predictor has 8 fraction bits of a code; turns
-    /// are scaled to the same size.
+    /// Returns the features of the blend.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn features(&self, context: &ObjectContext<'_>) -> [[i64; FEATURES]; 3] {
-        let with_reference = context.reference.map_or([0; 3], |(m, _)| m.turn);
-        let with_neighbour = context.neighbour.map_or(&Motion::NONE, |(other, _)| other);
-        let turns = [
-            &self.last,
-            &self.before,
-            &with_neighbour.turn_residual,
-            &with_neighbour.turn,
-            &with_reference,
-        ];
-        core::array::from_fn(|i| {
-            core::array::from_fn(|feature| turns.get(feature).map_or(0, |turn| turn[i] >> 8))
-        })
+    fn features(&self, context: &ObjectContext<'_>) -> turn_sum::Features {
+        let with_reference = context.reference.map_or([0.0; 3], |(other, _)| other.turn);
+        let neighbour = context.neighbour.map_or(&Motion::NONE, |(other, _)| other);
+        [self.last, self.before, neighbour.turn_residual, neighbour.turn, with_reference]
     }
 }
 
@@ -91,12 +88,13 @@ impl Predictions {
 impl RotationPlan {
     /// Creates a plan with the tables of another group, or with new ones.
     pub(super) fn new(state: &mut State, first: usize, max: u32, like: Option<&Self>) -> Self {
-        if let Some(other) = like {
-            let max = i64::from(max);
-            return Self { first, max, half_code: quat::half_code(max), ..other.clone() };
-        }
         let bits = (u32::BITS - max.leading_zeros()) as i16;
         let max = i64::from(max);
+        let (half_code, per_unit) = (quat::half_code(max), quat::codes_per_unit(max));
+        let values = scale::Range::new(max);
+        if let Some(other) = like {
+            return Self { first, max, values, half_code, per_unit, ..other.clone() };
+        }
         let mixture =
             Mixture::new(&mut state.params, [14, 8 * 4, 12 * 3, 8 * 4, 6 * 6], |t, row, k| {
                 if t != 0 {
@@ -119,20 +117,18 @@ impl RotationPlan {
         let initial = Mixture::new(&mut state.params, [3, 1, 1, 1, 1], |t, _, k| {
             if t != 0 { (0, 0) } else { (0, if k == 0 { 0 } else { bits * 16 - 32 }) }
         });
-        let linear = state.linear.len();
-        for _ in 0..LINEAR_ROWS {
-            state.add_linear(&[57000, 0, 2000, 1000, 3000, 0, 0, 0]);
-        }
         Self {
             first,
             max,
-            half_code: quat::half_code(max),
+            values,
+            half_code,
+            per_unit,
             mixture,
             initial,
             same: state.add_bits(6 * 3 * 4),
             index: state.add_bits(6 * 16 * 3),
             initial_index: state.add_bits(4),
-            linear,
+            sum: TurnSum::new(state),
         }
     }
 
@@ -158,11 +154,8 @@ impl RotationPlan {
             context.motion.turn_residual = course.last.map(|x| -x);
             return;
         }
-        let row = self.linear + other.0 / 2 * FEATURES;
         let features = course.features(context);
-        let blend_turn: Turn = core::array::from_fn(|i| {
-            linear::predict(&state.linear[row..row + FEATURES], &features[i], Used::Five) << 8
-        });
+        let blend_turn = self.sum.predict(state, other.0 / 2, &features);
         let predictions = Predictions::new(&course, &blend_turn, context);
         let index =
             self.code_index(coder, state, cells[self.first], &predictions.blend, course.speed);
@@ -174,17 +167,11 @@ impl RotationPlan {
         let q = quat::from_cells(&cells[range], self.max, self.half_code);
         let rotation = quat::multiply(&q, &quat::inverse(&course.newest));
         let turn = quat::log(&rotation);
-        for i in 0..3 {
-            let error = (turn[i] - blend_turn[i]) >> 8;
-            let limit = ((4 * (course.last[i] - course.before[i]).abs()) >> 8) + (UNIT >> (8 + 6));
-            linear::learn(
-                &mut state.linear[row..row + FEATURES],
-                &features[i],
-                Used::Five,
-                error.clamp(-limit, limit),
-                40,
-            );
-        }
+        let errors = core::array::from_fn(|i| {
+            let limit = 4.0 * (course.last[i] - course.before[i]).abs() + 1.0 / 64.0;
+            (turn[i] - blend_turn[i]).clamp(-limit, limit)
+        });
+        self.sum.learn(state, other.0 / 2, &features, errors);
         context.turned = Some((quat::matrix(&course.newest), quat::matrix(&q)));
         context.motion_classes = other;
         context.motion.rotation = rotation;
@@ -206,7 +193,7 @@ impl RotationPlan {
             a.cells[self.columns()] == b.cells[self.columns()]
         };
         let q0 = at(newest);
-        let (mut last, mut before) = ([0; 3], [0; 3]);
+        let (mut last, mut before) = ([0.0; 3], [0.0; 3]);
         if let Some(second) = acked.get(1) {
             // No turn between equal states, and no arithmetic.
             let q1 = if is_same(newest, second) { q0 } else { at(second) };
@@ -217,13 +204,13 @@ impl RotationPlan {
                 before = scaled_turn(&q1, &at(third), pace.ratios[1]);
             }
         }
-        let acceleration = (0..3).map(|i| (last[i] - before[i]).abs()).max().unwrap_or(0);
-        let acceleration = quat::turn_codes(acceleration, self.max);
+        let difference = core::array::from_fn(|i| last[i] - before[i]);
+        let acceleration = largest(&difference) * self.per_unit;
         let history = match acked.len() {
             1 => 13,
             _ => bucket(acceleration, 12),
         };
-        let speed = quat::turn_codes(largest(&last), self.max);
+        let speed = largest(&last) * self.per_unit;
         Course { newest: q0, last, before, speed, acceleration, history }
     }
 
@@ -239,56 +226,72 @@ impl RotationPlan {
         course: &Course,
         predictions: &Predictions,
         context: &ObjectContext<'_>,
-    ) -> i64 {
+    ) -> f32 {
         let (max, blend) = (self.max, &predictions.blend);
-        let frame =
-            |q: &Quaternion, i: usize| quat::code(if q[index] < 0 { -q[i] } else { q[i] }, max);
-        let error_class = context.neighbour_error_class(0);
+        let middle = max / 2;
+        let means = self.means(index, &course.newest, predictions);
+        let mut presence = [0, 0, 0, 0, ABSENT, ABSENT, ABSENT, ABSENT];
+        presence[4] = if predictions.with_neighbour.is_some() { 0 } else { ABSENT };
+        presence[5] = if predictions.with_reference.is_some() { 0 } else { ABSENT };
         let near = context.neighbour.map_or(3, |(_, d)| distance_class(d));
-        let mut residual = 0;
-        let mut rest = UNIT * UNIT; // squared norm left for the remaining components
-        let mut c = 0;
-        for i in 0..4 {
-            if i == index {
-                continue;
-            }
-            let own = bucket(frame(&predictions.extrapolated, i) - frame(&course.newest, i), 11);
-            let rows = [
-                course.history,
-                own.saturating_sub(2).min(7) * 4 + (bucket(context.prediction_error, 7) / 2).min(3),
-                if c == 0 { 11 * 3 } else { bucket(residual, 10) * 3 + c },
-                error_class * 4 + near,
-                context.motion_classes.0 / 2 * 6 + context.motion_classes.1 / 2,
-            ];
-            let mut forecast = Forecast::new(rows, max);
-            let center = frame(blend, i);
+        let common_rows: [usize; TABLES] = [
+            course.history,
+            (bucket(context.prediction_error, 7) / 2).min(3),
+            0,
+            context.neighbour_error_class(0) * 4 + near,
+            context.motion_classes.0 / 2 * 6 + context.motion_classes.1 / 2,
+        ];
+        let mut residual: f32 = 0.0;
+        let mut rest: f32 = 1.0; // squared norm left for the remaining components
+        for c in 0..3 {
+            let i = if c < index { c } else { c + 1 };
+            let mut rows = common_rows;
+            let means = means[i];
+            let [newest, extrapolated, center, ..] = means.to_array();
+            let own = bucket((extrapolated - newest) as f32, 11);
+            rows[1] += own.saturating_sub(2).min(7) * 4;
+            rows[2] = if c == 0 { 11 * 3 } else { bucket(residual, 10) * 3 + c };
+            let mut forecast = Forecast::of_parts(rows, middle, self.values, means, presence);
             // No component may exceed the largest; that matters only near the bound.
-            let middle = (blend[i].abs() >> 15) + (1 << 12);
-            if middle * middle > rest >> 31 {
-                let reach = (quat::turn_codes(quat::root(rest / 2), max) >> 8) + 2;
-                forecast.inner = Some(((max / 2 - reach).max(0), (max / 2 + 1 + reach).min(max)));
+            let high = blend[i].abs() + 0.125;
+            if high * high > 0.5 * rest {
+                let reach = quat::root(rest * 0.5) * self.per_unit * (1.0 / 256.0);
+                let reach = reach as i64 + 2;
+                forecast.inner = Some(((middle - reach).max(0), (middle + 1 + reach).min(max)));
             }
-            forecast.add(0, frame(&course.newest, i));
-            forecast.add(1, frame(&predictions.extrapolated, i));
-            forecast.add(2, center);
-            forecast.add(3, center);
-            if let Some(q) = &predictions.with_neighbour {
-                forecast.add(4, frame(q, i));
-            }
-            if let Some(q) = &predictions.with_reference {
-                forecast.add(5, frame(q, i));
-            }
-            let at = self.first + 1 + c;
-            let value =
-                self.mixture.code(coder, &mut state.params, &forecast, i64::from(cells[at]));
-            cells[at] = value as u32;
-            let error = (value << 8) - center;
-            residual = residual.max(error.abs());
-            let component = quat::component(value as u32, max, self.half_code);
+            let cell = &mut cells[self.first + 1 + c];
+            let value = self.mixture.code(coder, &mut state.params, &forecast, i64::from(*cell));
+            *cell = value as u32;
+            let error = ((value - middle) << FRACTION) - i64::from(center);
+            residual = residual.max(error.abs() as f32);
+            let component = quat::component(*cell, max, self.half_code);
             rest -= component * component;
-            c += 1;
         }
         residual
+    }
+
+    /// Returns the codes of all predictions in the frame of a largest component, which is positive
+    /// in it: less the code of the middle, with 8 fraction bits, of each component.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn means(&self, index: usize, newest: &Quaternion, predictions: &Predictions) -> [i32x8; 4] {
+        // Half a code, if the middle is between two.
+        let shift = f32x4::splat((128 * (self.max & 1)) as f32);
+        let frame = |q: &Quaternion| {
+            let factor = if q[index] < 0.0 { -self.per_unit } else { self.per_unit };
+            let codes = f32x4::from(*q) * f32x4::splat(factor) + shift;
+            clamped(codes, f32x4::splat(MAX_CODE))
+        };
+        let mut parts = [frame(newest); PARTS];
+        parts[1] = frame(&predictions.extrapolated);
+        parts[2] = frame(&predictions.blend);
+        parts[3] = parts[2];
+        if let Some(q) = &predictions.with_neighbour {
+            parts[4] = frame(q);
+        }
+        if let Some(q) = &predictions.with_reference {
+            parts[5] = frame(q);
+        }
+        means_by_component(&parts)
     }
 
     /// Codes which component is the largest: mostly the predicted one, else the second, else
@@ -299,14 +302,14 @@ impl RotationPlan {
         state: &mut State,
         index: u32,
         q: &Quaternion,
-        speed: i64,
+        speed: f32,
     ) -> usize {
         let ranked = ranked(q);
         let speed = bucket(speed, 11) / 2;
         for rank in 0..3 {
             let (magnitude, place) = ranked[rank];
-            let gap = (magnitude - ranked[rank + 1].0) >> 14; // 16 bits
-            let gap = ((64 - gap.leading_zeros()) as usize).saturating_sub(4).min(15);
+            let gap = (magnitude - ranked[rank + 1].0) >> 8; // 16 bits
+            let gap = ((32 - gap.leading_zeros()) as usize).saturating_sub(4).min(15);
             let slot = self.index + (rank * 6 + speed) * 16 + gap;
             if code_bit(coder, &mut state.bits[slot], 127, index as usize == place) {
                 return place;
@@ -326,7 +329,7 @@ impl RotationPlan {
         cells[0] = u32::from(high) * 2 + u32::from(low);
         let max = self.max;
         for c in 0..3 {
-            let mut f = Forecast::new([c, 0, 0, 0, 0], max);
+            let mut f = Forecast::new([c, 0, 0, 0, 0], max / 2, self.values);
             for k in 0..2 {
                 f.add(k, max << 7);
             }
@@ -336,22 +339,28 @@ impl RotationPlan {
     }
 }
 
-/// Returns magnitudes and indices of the components, the largest first, equal ones by index.
-fn ranked(q: &Quaternion) -> [(i64, usize); 4] {
+/// Returns magnitudes, with 24 fraction bits, and indices of the components, the largest first,
+/// equal ones by index.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn ranked(q: &Quaternion) -> [(u32, usize); 4] {
+    let magnitudes = f32x4::from(*q).abs() * f32x4::splat((1 << 24) as f32);
+    let magnitudes = magnitudes.fast_min(f32x4::splat(MAX_CODE)).fast_trunc_int().to_array();
     // One number for both, and a sorting network: sorting four numbers by branches is slower.
-    let mut keys: [i64; 4] = core::array::from_fn(|i| q[i].abs() << 2 | (3 - i as i64));
+    let mut keys: [u32; 4] = core::array::from_fn(|i| (magnitudes[i] as u32) << 2 | (3 - i as u32));
     for (a, b) in [(0, 1), (2, 3), (0, 2), (1, 3), (1, 2)] {
         (keys[a], keys[b]) = (keys[a].max(keys[b]), keys[a].min(keys[b]));
     }
     core::array::from_fn(|rank| (keys[rank] >> 2, 3 - (keys[rank] & 3) as usize))
 }
 
-fn largest(turn: &Turn) -> i64 {
-    turn.iter().map(|part| part.abs()).max().unwrap_or(0)
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn largest(turn: &Turn) -> f32 {
+    turn[0].abs().max(turn[1].abs()).max(turn[2].abs())
 }
 
-/// Returns the turn from `b` to `a`, times a ratio with 16 fraction bits.
-fn scaled_turn(a: &Quaternion, b: &Quaternion, ratio: i64) -> Turn {
+/// Returns the turn from `b` to `a`, times a ratio.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn scaled_turn(a: &Quaternion, b: &Quaternion, ratio: f32) -> Turn {
     let turn = quat::log(&quat::multiply(a, &quat::inverse(b)));
-    turn.map(|x| ((x * ratio) >> 16).clamp(-2 * UNIT, 2 * UNIT))
+    turn.map(|x| (x * ratio).clamp(-2.0, 2.0))
 }

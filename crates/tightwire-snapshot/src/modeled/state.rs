@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use super::mixture::Row;
 use super::range_coder::Coder;
 
 #[derive(Debug, Default)]
@@ -10,9 +11,11 @@ pub(crate) struct State {
     /// Adaptive bits: 22 bits of probability, 10 bits of count.
     pub(super) bits: Vec<u32>,
     /// Weights and widths of the mixtures.
-    pub(super) params: Vec<i16>,
-    /// Weights of the linear predictors, and recent values.
-    pub(super) linear: Vec<i32>,
+    pub(super) params: Vec<Row>,
+    /// Weights of the linear predictors, four in a vector.
+    pub(super) weights: Vec<[f32; 4]>,
+    /// Recent values and averages.
+    pub(super) recent: Vec<i32>,
     /// Largest id that was ever updated; `None` before the first update.
     pub(super) last_id: Option<u32>,
 }
@@ -28,7 +31,8 @@ impl Clone for State {
         // Reuses the memory of `self`, which a derived `Clone` would not.
         self.bits.clone_from(&source.bits);
         self.params.clone_from(&source.params);
-        self.linear.clone_from(&source.linear);
+        self.weights.clone_from(&source.weights);
+        self.recent.clone_from(&source.recent);
         self.last_id = source.last_id;
     }
 }
@@ -36,7 +40,10 @@ impl Clone for State {
 impl State {
     /// Returns the size in bytes.
     pub(crate) fn size(&self) -> usize {
-        4 * self.bits.len() + 2 * self.params.len() + 4 * self.linear.len()
+        4 * self.bits.len()
+            + size_of::<Row>() * self.params.len()
+            + 16 * self.weights.len()
+            + 4 * self.recent.len()
     }
 
     /// Adds adaptive bits; returns the index of the first.
@@ -46,9 +53,17 @@ impl State {
         first
     }
 
-    pub(super) fn add_linear(&mut self, values: &[i32]) -> usize {
-        let first = self.linear.len();
-        self.linear.extend_from_slice(values);
+    /// Adds weights of a linear predictor; returns the index of the first vector.
+    pub(super) fn add_weights(&mut self, weights: &[[f32; 4]]) -> usize {
+        let first = self.weights.len();
+        self.weights.extend_from_slice(weights);
+        first
+    }
+
+    /// Adds recent values; returns the index of the first.
+    pub(super) fn add_recent(&mut self, values: &[i32]) -> usize {
+        let first = self.recent.len();
+        self.recent.extend_from_slice(values);
         first
     }
 }

@@ -30,9 +30,21 @@ pub(super) struct Chunk {
     pub(super) ordered: u32,
     pub(super) numbers: u32,
     pub(super) conditional: u32,
+    /// Conditional groups that are guarded by bits of masks.
+    masks: Vec<Mask>,
+    /// Conditional groups with other guards.
+    guarded: u32,
     /// First column, and for each column from there on the bit of its group; 0 if it has none.
     first_column: usize,
     owners: Vec<u32>,
+}
+
+/// The groups that bits of a column guard.
+#[derive(Debug)]
+struct Mask {
+    column: usize,
+    /// For each bit, the set of groups that are present if it is set.
+    groups: [u32; 32],
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -80,7 +92,7 @@ impl ClassPlan {
         let (mut place, mut first) =
             before.map_or((0, 0), |before| (before.chunks_so_far, before.groups_so_far));
         let chunk = |groups: &[GroupPlan]| {
-            let chunk = Chunk::new(groups, place, first);
+            let chunk = Chunk::new(layout, groups, place, first);
             (place, first) = (place + 1, first + groups.len());
             chunk
         };
@@ -94,7 +106,7 @@ impl ClassPlan {
 }
 
 impl Chunk {
-    fn new(groups: &[GroupPlan], place: usize, first_group: usize) -> Self {
+    fn new(layout: &Layout, groups: &[GroupPlan], place: usize, first_group: usize) -> Self {
         let set = |is_in: fn(&GroupPlan) -> bool| {
             (0..).zip(groups).fold(0, |set, (place, group)| set | u32::from(is_in(group)) << place)
         };
@@ -104,6 +116,18 @@ impl Chunk {
         for (place, group) in groups.iter().enumerate() {
             owners[group.first - first_column..][..group.len].fill(1 << place);
         }
+        let conditional = set(|group| group.is_conditional);
+        let (mut masks, mut guarded) = (Vec::<Mask>::new(), conditional);
+        for place in places(conditional) {
+            let Some((column, bits)) = layout.guarding_bits(groups[place].index) else { continue };
+            guarded ^= 1 << place;
+            let known = masks.iter().position(|mask| mask.column == column);
+            let known = known.unwrap_or_else(|| {
+                masks.push(Mask { column, groups: [0; 32] });
+                masks.len() - 1
+            });
+            places(bits).for_each(|bit| masks[known].groups[bit] |= 1 << place);
+        }
         Self {
             groups: groups.to_vec(),
             place,
@@ -111,7 +135,9 @@ impl Chunk {
             all: set(|_| true),
             ordered: set(|group| group.is_ordered),
             numbers: set(|group| matches!(group.kind, Kind::Number { .. })),
-            conditional: set(|group| group.is_conditional),
+            conditional,
+            masks,
+            guarded,
             first_column,
             owners,
         }
@@ -135,10 +161,14 @@ impl Chunk {
     /// Returns the set of groups that are present.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn present(&self, layout: &Layout, cells: &[u32]) -> u32 {
-        let mut present = self.all;
-        for place in places(self.conditional) {
-            if !self.groups.get(place).is_some_and(|group| group.is_in(layout, cells)) {
-                present ^= 1 << place;
+        let mut present = self.all & !self.conditional;
+        for mask in &self.masks {
+            let bits = cells.get(mask.column).copied().unwrap_or(0);
+            places(bits).for_each(|bit| present |= mask.groups[bit % 32]);
+        }
+        for place in places(self.guarded) {
+            if self.groups.get(place).is_some_and(|group| group.is_in(layout, cells)) {
+                present |= 1 << place;
             }
         }
         present

@@ -40,8 +40,6 @@ pub(super) struct Relevancy {
     grid: Grid,
     /// End of the changes that are in the sets and the grid; `None` if they have to be built.
     cursor: Option<ChangeCursor>,
-    /// The visible objects of a receiver, while they are collected.
-    visible: SlotSet,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -76,7 +74,6 @@ impl Relevancy {
             custom: SlotSet::default(),
             grid: Grid::new(),
             cursor: None,
-            visible: SlotSet::default(),
         }
     }
 
@@ -159,13 +156,18 @@ impl Relevancy {
         1 + (255.0 * closeness * closeness) as u32
     }
 
-    /// Brings sets and grid up to date, and finds the objects that are relevant to a receiver.
-    /// Objects that became relevant, or ceased to be, are dirty.
-    pub(super) fn look(&mut self, protocol: &Protocol, store: &Store, view: &mut View) {
+    /// Finds the objects that are relevant to a receiver, in sets and a grid that are up to date.
+    /// Objects that became relevant, or ceased to be, are dirty. `visible` is memory for them.
+    pub(super) fn look(
+        &self,
+        protocol: &Protocol,
+        store: &Store,
+        view: &mut View,
+        visible: &mut SlotSet,
+    ) {
         if !self.has_scopes {
             return;
         }
-        self.update(protocol, store);
         let sight = &mut view.sight;
         sight.near.resize(store.slots());
         sight.visible.resize(store.slots());
@@ -175,17 +177,16 @@ impl Relevancy {
             self.find_near(sight);
             sight.refreshed = Some(store.tick);
         }
-        self.visible.resize(store.slots());
-        for (place, word) in self.visible.words_mut().iter_mut().enumerate() {
+        visible.resize(store.slots());
+        for (place, word) in visible.words_mut().iter_mut().enumerate() {
             *word = self.always.word(place) | self.custom.word(place) | sight.near.word(place);
         }
-        let Self { grid, visible, .. } = self;
         let mut add = |slot, _| {
             visible.set(slot, true);
         };
         let rooms = sight.rooms.iter().map(|room| Key::Room(room.0));
         let keys = rooms.chain(sight.team.map(|team| Key::Team(team.0)));
-        let examined = keys.map(|key| grid.for_each(key, &mut add)).sum();
+        let examined = keys.map(|key| self.grid.for_each(key, &mut add)).sum();
         sight.count(examined);
         for &slot in owned {
             visible.set(slot, true);
@@ -201,8 +202,11 @@ impl Relevancy {
         }
     }
 
-    /// Applies the changes of objects since the last call.
-    fn update(&mut self, protocol: &Protocol, store: &Store) {
+    /// Brings sets and grid up to date: applies the changes of objects since the last call.
+    pub(super) fn update(&mut self, protocol: &Protocol, store: &Store) {
+        if !self.has_scopes {
+            return;
+        }
         self.always.resize(store.slots());
         self.custom.resize(store.slots());
         match self.cursor.and_then(|cursor| store.changed_since(cursor)) {

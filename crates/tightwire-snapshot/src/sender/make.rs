@@ -1,11 +1,15 @@
 //! Assembly of a packet: header, then a body with the dirty objects that fit. The packet is then
 //! recorded as sent.
 
+use alloc::vec::Vec;
+
 use super::{ReceiverId, Sender};
 use crate::baseline::SenderBaseline;
 use crate::body::{self, BodyRequest};
 use crate::header::Header;
 use crate::select::{Candidate, Interest};
+use crate::store::Store;
+use crate::update::ObjectUpdates;
 use crate::view::{SentObject, View};
 use tightwire_core::stream::WriteStream;
 
@@ -50,14 +54,25 @@ impl Sender {
             view.resync(|body| self.bodies.release(body));
         }
         let Self { protocol, store, relevancy, .. } = self;
+        relevancy.update(protocol, store);
         self.selection.collect(protocol, store, relevancy, view, interest);
+        self.make_collected(view, budget, prefix)
+    }
+
+    /// Makes the packet of a receiver whose dirty objects are collected.
+    pub(super) fn make_collected(
+        &mut self,
+        view: &mut View,
+        budget: usize,
+        prefix: usize,
+    ) -> Option<MadePacket> {
         // The flag `is_complete` does not change the length of the header.
         let mut header = view.header(self.store.tick, self.epoch);
-        let length = self.write_header(view, &header, prefix)?;
+        let length = write_header(&mut self.packet, view, &header, prefix)?;
         let (body, is_complete) = self.fitting_body(view, budget - length)?;
         header.is_complete = is_complete;
         if !is_complete {
-            self.write_header(view, &header, prefix)?;
+            write_header(&mut self.packet, view, &header, prefix)?;
         }
         let check = self.bodies.check(body);
         let checksum = check.packet(&header, self.store.origin, &view.checksums)?;
@@ -81,33 +96,15 @@ impl Sender {
         Some(MadePacket { is_complete, is_owned_exact })
     }
 
-    /// Writes the header at the start of the packet, behind the prefix, and returns its length in
-    /// bytes.
-    fn write_header(&mut self, view: &View, header: &Header, prefix: usize) -> Option<usize> {
-        self.packet.clear();
-        self.packet.resize(prefix + MAX_HEADER, 0);
-        let mut stream = WriteStream::new(&mut self.packet[prefix..]);
-        let Ok(()) =
-            header.clone().serialize(&mut stream, header.number, |packet| view.summary(packet));
-        let length = stream.finish().ok()?.len();
-        self.packet.truncate(prefix + length);
-        Some(length)
-    }
-
     /// Returns a body with as many dirty objects as fit, and whether these are all.
     fn fitting_body(&mut self, view: &mut View, room: usize) -> Option<(u32, bool)> {
-        let everything = self.selection.differing;
-        let affordable = room * 8 * 16 / view.update_cost.max(1);
-        let allowance = view.allowance(&self.store);
-        if !self.selection.never_complete && everything <= allowance.min(2 * affordable + 64) {
+        if self.selection.may_be_complete(&self.store, view, room) {
             self.selection.choose_all();
             if let Some(body) = self.chosen_body(view, true, room) {
                 return Some((body, true));
             }
         }
-        self.selection.sort_by_priority(view);
-        let mut has_large = self.selection.keep_one_large(&self.store, room);
-        let mut count = self.selection.candidates.len().min(affordable + 1).min(allowance);
+        let (mut count, mut has_large) = self.selection.rank(&self.store, view, room);
         loop {
             self.selection.choose_first(count);
             if let Some(body) = self.chosen_body(view, false, room) {
@@ -150,12 +147,7 @@ impl Sender {
         is_shared: bool,
         room: usize,
     ) -> Option<u32> {
-        self.updates.clear();
-        for candidate in &self.selection.chosen {
-            let Candidate { id, kind, version, .. } = *candidate;
-            let current = self.store.history.newest(version)?;
-            self.updates.push(id, current.class, kind, current.cells.unwrap_or_default());
-        }
+        push_updates(&mut self.updates, &self.store, &self.selection.chosen)?;
         let chosen = &self.selection.chosen;
         let request = BodyRequest { view, chosen, is_complete, is_shared };
         let baseline = SenderBaseline::new(&self.store, view, chosen);
@@ -163,11 +155,42 @@ impl Sender {
     }
 }
 
+/// Writes the header at the start of the packet, behind the prefix, and returns its length in bytes.
+pub(super) fn write_header(
+    packet: &mut Vec<u8>,
+    view: &View,
+    header: &Header,
+    prefix: usize,
+) -> Option<usize> {
+    packet.clear();
+    packet.resize(prefix + MAX_HEADER, 0);
+    let mut stream = WriteStream::new(&mut packet[prefix..]);
+    let Ok(()) =
+        header.clone().serialize(&mut stream, header.number, |packet| view.summary(packet));
+    let length = stream.finish().ok()?.len();
+    packet.truncate(prefix + length);
+    Some(length)
+}
+
+/// Replaces the updates by those of the chosen objects.
+pub(super) fn push_updates(
+    updates: &mut ObjectUpdates,
+    store: &Store,
+    chosen: &[Candidate],
+) -> Option<()> {
+    updates.clear();
+    for &Candidate { id, kind, version, .. } in chosen {
+        let current = store.history.newest(version)?;
+        updates.push(id, current.class, kind, current.cells.unwrap_or_default());
+    }
+    Some(())
+}
+
 /// Smallest budget, in bytes: below, not even a packet without updates is sure to fit.
-const MIN_BUDGET: usize = 64;
+pub(super) const MIN_BUDGET: usize = 64;
 
 /// Largest budget, in bytes: more is as good as no limit.
-const MAX_BUDGET: usize = 1 << 24;
+pub(super) const MAX_BUDGET: usize = 1 << 24;
 
 /// Size of the longest header, in bytes.
 const MAX_HEADER: usize = 64;

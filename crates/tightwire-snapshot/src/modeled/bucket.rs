@@ -1,0 +1,28 @@
+//! Classes of magnitudes.
+
+/// Fraction bits of means and distances, which are in codes.
+pub(super) const FRACTION: u32 = 8;
+
+/// Returns the class of a magnitude with `FRACTION` bits: 0 below a quarter of a code, then one per
+/// octave, at most `most`.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn bucket(magnitude: f32, most: usize) -> usize {
+    // The exponent, which is 133 for 64.
+    let exponent = (magnitude.to_bits() >> 23 & 255) as usize;
+    exponent.saturating_sub(132).min(most)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_is_the_length_in_bits_of_the_quarters() {
+        for magnitude in 0..100_000u32 {
+            let bits = (32 - (magnitude >> 6).leading_zeros()) as usize;
+            assert_eq!(bucket(magnitude as f32, 99), bits);
+            assert_eq!(bucket(-(magnitude as f32), 11), bits.min(11));
+        }
+        assert_eq!(bucket(f32::MAX, 13), 13);
+    }
+}
