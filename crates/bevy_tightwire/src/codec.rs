@@ -19,7 +19,7 @@ use crate::component::NetComponent;
 /// ```
 /// use bevy_ecs::prelude::*;
 /// use bevy_tightwire::{Codec, WireEntities};
-/// use tightwire::stream::{Op, ReadError, ReadStream, Shape, Stream, WriteStream};
+/// use tightwire::stream::{Number, Op, ReadError, ReadStream, Shape, Stream, WriteStream};
 ///
 /// /// A component of another crate.
 /// #[derive(Component)]
@@ -31,7 +31,7 @@ use crate::component::NetComponent;
 ///
 /// impl Codec<Fuel> for FuelCodec {
 ///     fn shape(&self) -> Shape {
-///         let (min, max) = (0u64.into(), u64::from(self.most).into());
+///         let (min, max) = (Number::Unsigned(0), Number::Unsigned(self.most.into()));
 ///         Shape::Op(Op::Int { min, max })
 ///     }
 ///

@@ -49,7 +49,7 @@ pub struct LocalInput<I: Send + Sync + 'static>(pub I);
 ///
 /// fn turn(mut ships: Query<(&mut Heading, &Controls<Steer>)>) {
 ///     for (mut heading, input) in &mut ships {
-///         heading.0 += 0.05 * f32::from(input.0);
+///         heading.0 += 0.05 * f32::from(input.0.0);
 ///     }
 /// }
 /// # bevy_ecs::system::assert_is_system(turn);

@@ -35,7 +35,7 @@ use crate::mode::NetCommandsExt;
 /// net.run(Duration::from_secs(2));
 /// for client in &mut net.clients {
 ///     let world = client.world_mut();
-///     assert_eq!(world.query::<&Health>().single(world), Ok(&Health(80)));
+///     assert_eq!(world.query::<&Health>().single(world).ok(), Some(&Health(80)));
 /// }
 /// ```
 #[derive(Debug)]

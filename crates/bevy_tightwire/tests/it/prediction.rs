@@ -65,10 +65,9 @@ fn shoot(
     }
 }
 
-fn fly(
-    mut bullets: Query<(Entity, &mut Position), (With<Bullet>, With<Simulated>)>,
-    mut commands: Commands,
-) {
+type Flying = (With<Bullet>, With<Simulated>);
+
+fn fly(mut bullets: Query<(Entity, &mut Position), Flying>, mut commands: Commands) {
     for (bullet, mut position) in &mut bullets {
         position.0[1] += 0.5;
         if position.0[1] > 30.0 {

@@ -45,10 +45,10 @@ fn random_operation(world: &mut World, random: &mut Random) {
     let number = random.below(1000);
     if entities.len() < 5 || random.below(5) == 0 && entities.len() < 80 {
         let mut entity = world.spawn(Replicated);
-        if number % 2 == 0 {
+        if number.is_multiple_of(2) {
             entity.insert((Position([number as f32 / 10.0, 1.0]), Heading(number as f32 / 3.0)));
         }
-        if number % 3 == 0 {
+        if number.is_multiple_of(3) {
             entity.insert(Health((number % 100) as u8));
         }
         return;

@@ -123,7 +123,7 @@ fn a_component_that_is_not_changed_is_not_marked_as_changed() {
 fn a_client_that_comes_late_or_leaves_gets_and_loses_everything() {
     let mut net = net(0, game);
     let server = net.server.world_mut();
-    (0..50).for_each(|number| drop(server.spawn((Replicated, Health(number)))));
+    server.spawn_batch((0..50).map(|number| (Replicated, Health(number))));
     net.run(seconds(0.5));
     let first = only_health(&mut net.server, 7);
     net.server.world_mut().get_mut::<Health>(first).unwrap().0 = 99;
