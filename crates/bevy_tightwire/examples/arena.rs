@@ -97,7 +97,7 @@ fn shoot(
 ) {
     for (position, velocity, mut tank, input, owner) in &mut tanks {
         if input.fire && tank.reload == 0 {
-            tank.reload = 20;
+            tank.reload = 14;
             let speed = Velocity(30.0 * velocity.0.normalize_or(Vec2::X));
             let bullet = (*position, speed, Bullet(**tick));
             commands.spawn((Replicated, *owner, PreSpawned(0), bullet));
