@@ -255,7 +255,7 @@ test() {
     cargo test --workspace --all-features --doc
     step "examples"
     local example
-    for example in examples/*.rs; do
+    for example in examples/*.rs crates/bevy_tightwire/examples/*.rs; do
         "$CARGO_TARGET_DIR/debug/examples/$(basename "$example" .rs)" >/dev/null
     done
     step "release build: refusals, instructions"

@@ -192,6 +192,19 @@ impl Playback {
         self.show(id.into(), read)
     }
 
+    /// Passes the cells that an object had at the last tick before the shown time, which are not
+    /// interpolated, to `read`; `None` if it is not shown.
+    pub fn with_held_row<R>(
+        &self,
+        id: impl Into<ObjectId>,
+        read: impl FnOnce(Row<'_>) -> R,
+    ) -> Option<R> {
+        let track = self.ids.get(id.into())?;
+        let versions = self.tracks[track as usize].versions;
+        let State { class, cells, .. } = before(&self.history, versions, self.clock.time()?)?;
+        Some(read(Row { class, cells: cells? }))
+    }
+
     pub(super) fn protocol(&self) -> &Protocol {
         &self.protocol
     }

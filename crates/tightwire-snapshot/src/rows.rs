@@ -136,6 +136,50 @@ impl Protocol {
         self.read_row(row, &mut value).ok()?.then_some(value)
     }
 
+    /// Quantises an encoded value of a class into `row`: the counterpart of
+    /// [`packet_of`](Self::packet_of), for classes without a Rust type.
+    ///
+    /// ```
+    /// use tightwire::{schema::Schema, snapshot};
+    /// use tightwire::snapshot::{Row, RowBuffer};
+    ///
+    /// let builder = snapshot::Protocol::builder(snapshot::Config::default());
+    /// let protocol = builder.class_of("count", Schema::of::<u16>()).build()?;
+    /// let mut row = RowBuffer::default();
+    /// protocol.quantise_packet(0, &[44, 1], &mut row)?;
+    /// assert_eq!(row.row(), Row { class: 0, cells: &[300] });
+    /// let read = protocol.packet_of(row.row(), |packet| packet.to_vec());
+    /// assert_eq!(read, Some(vec![44, 1]));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] if the packet is not that of a value of the class. The row of a class that
+    /// does not exist is empty.
+    pub fn quantise_packet(
+        &self,
+        class: u16,
+        packet: &[u8],
+        row: &mut RowBuffer,
+    ) -> Result<(), ReadError> {
+        let layout = self.layout(class);
+        row.reset(class, layout.map_or(0, |layout| layout.columns.len()));
+        match layout {
+            Some(layout) => layout.cells_of(packet, &mut row.cells),
+            None => Ok(()),
+        }
+    }
+
+    /// Passes the encoded value of a row to `read`; `None` if the cells are not those of a value of
+    /// the class.
+    pub fn packet_of<R>(&self, row: Row<'_>, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        let class = self.classes().get(usize::from(row.class))?;
+        with_scratch(class.max_bytes, |room| {
+            Some(read(class.layout.packet_of(row.cells, room).ok()?))
+        })
+    }
+
     /// Returns a row as a tree of values, for classes without a Rust type. A tree allocates.
     #[must_use]
     pub fn tree_of(&self, row: Row<'_>) -> Option<Dynamic> {
@@ -214,11 +258,25 @@ impl Protocol {
     /// not differ.
     #[must_use]
     pub fn first_difference(&self, one: Row<'_>, other: Row<'_>, tolerance: u32) -> Option<usize> {
+        self.first_difference_among(one, other, tolerance, |_| true)
+    }
+
+    /// Returns the first difference as [`first_difference`](Self::first_difference) does, of those
+    /// groups only for whose place `is_compared` returns true.
+    #[must_use]
+    pub fn first_difference_among(
+        &self,
+        one: Row<'_>,
+        other: Row<'_>,
+        tolerance: u32,
+        is_compared: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
         let layout = self.layout(one.class).filter(|_| one.class == other.class)?;
         if one.cells == other.cells {
             return None;
         }
-        (0..layout.groups.len()).find(|&place| layout.differs(place, one, other, tolerance))
+        let mut places = (0..layout.groups.len()).filter(|&place| is_compared(place));
+        places.find(|&place| layout.differs(place, one, other, tolerance))
     }
 
     /// Writes the row between two rows of the same class into `shown`: continuous groups by

@@ -94,6 +94,8 @@ pub struct Game<I = ()> {
     tick_rate: u32,
     classes: Vec<ClassEntry>,
     messages: Vec<Register>,
+    /// Names of classes, each with the fields of it that are predicted.
+    predicted_fields: Vec<(String, Vec<String>)>,
     input: PhantomData<fn() -> I>,
 }
 
@@ -134,6 +136,7 @@ impl Game {
             tick_rate: 60,
             classes: Vec::new(),
             messages: Vec::new(),
+            predicted_fields: Vec::new(),
             input: PhantomData,
         }
     }
@@ -170,13 +173,29 @@ impl<I: Input> Game<I> {
 
     /// Sets the type of the players' input.
     pub fn input<J: Input>(self) -> Game<J> {
-        let Self { name, version, tick_rate, classes, messages, .. } = self;
-        Game { name, version, tick_rate, classes, messages, input: PhantomData }
+        let Self { name, version, tick_rate, classes, messages, predicted_fields, .. } = self;
+        let input = PhantomData;
+        Game { name, version, tick_rate, classes, messages, predicted_fields, input }
+    }
+
+    /// Names the fields of a class that a client predicts; only these are compared with the
+    /// server's. All of them by default.
+    pub fn predict_fields(mut self, class: &str, fields: &[&str]) -> Self {
+        let fields = fields.iter().map(|field| (*field).into()).collect();
+        self.predicted_fields.push((class.into(), fields));
+        self
     }
 
     /// Adds a type of messages, which either side can send, and polls.
     pub fn message<M: Message>(mut self) -> Self {
         self.messages.push(Box::new(MessengerBuilder::queue::<M>));
+        self
+    }
+
+    /// Adds messages without a Rust type, by their name and schema: for engines, which send and
+    /// poll them as bytes.
+    pub fn message_of(mut self, name: &'static str, schema: Schema) -> Self {
+        self.messages.push(Box::new(move |builder| builder.queue_raw(name, schema)));
         self
     }
 
@@ -210,7 +229,7 @@ impl<I: Input> Game<I> {
 
     /// Builds the protocols of the game.
     pub(super) fn declare(self, snapshots: &snapshot::Config) -> Result<Declared<I>, PlayError> {
-        let Self { name, version, tick_rate, mut classes, messages, .. } = self;
+        let Self { name, version, tick_rate, mut classes, messages, predicted_fields, .. } = self;
         classes.sort_by(|one, other| one.name.cmp(&other.name));
         let config = snapshot::Config { ticks_per_second: tick_rate, ..*snapshots };
         let mut builder = Protocol::builder(config);
@@ -224,8 +243,19 @@ impl<I: Input> Game<I> {
         let layout = Arc::new(input_layout(&input)?);
         let session = SessionConfig::new(&name, &version).with_snapshots(&objects);
         let session = session.with_input(&input);
+        let compared = compared_groups(&objects, &predicted_fields);
         let typed = PhantomData;
-        Ok(Declared { session, objects, configs, input, layout, messages, tick_rate, typed })
+        Ok(Declared {
+            session,
+            objects,
+            configs,
+            compared,
+            input,
+            layout,
+            messages,
+            tick_rate,
+            typed,
+        })
     }
 }
 
@@ -238,6 +268,21 @@ fn input_layout(input: &Protocol) -> Result<InputLayout, PlayError> {
     InputLayout::new(maxima, groups).map_err(PlayError::InputLayout)
 }
 
+/// Returns for each class which groups of columns are predicted; an empty list means all.
+fn compared_groups(objects: &Protocol, predicted: &[(String, Vec<String>)]) -> Vec<Vec<bool>> {
+    let classes = (0u16..).map_while(|class| Some((class, objects.class_name(class)?)));
+    let compared = classes.map(|(class, name)| {
+        let Some((_, fields)) = predicted.iter().find(|(of, _)| of == name) else {
+            return Vec::new();
+        };
+        let columns: Vec<_> =
+            fields.iter().filter_map(|field| objects.field_columns(class, field)).collect();
+        let is_in = |start| columns.iter().any(|columns| columns.contains(&start));
+        objects.groups(class).map(|group| is_in(group.columns.start)).collect()
+    });
+    compared.collect()
+}
+
 /// A game whose protocols are built.
 pub(super) struct Declared<I> {
     /// The session's configuration, as far as the game decides it.
@@ -245,6 +290,8 @@ pub(super) struct Declared<I> {
     pub(super) objects: Protocol,
     /// Configuration of each class, in the order of the protocol.
     pub(super) configs: Vec<ObjectConfig>,
+    /// Groups of columns that are predicted, for each class; an empty list means all.
+    pub(super) compared: Vec<Vec<bool>>,
     /// The protocol whose only class is the input.
     pub(super) input: Protocol,
     pub(super) layout: Arc<InputLayout>,

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use tightwire_core::schema::ObjectId;
-use tightwire_snapshot::{Protocol, Row, RowBuffer};
+use tightwire_snapshot::{Protocol, Row, RowBuffer, SetError};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{Class, Input, SceneError, Tick};
@@ -21,6 +21,9 @@ pub(super) trait Steppable<I> {
     /// Whether the object is stepped on this side.
     fn is_simulated(&self, id: ObjectId) -> bool;
 
+    /// Appends the objects that are stepped on this side, in the order of ids.
+    fn simulated(&self, ids: &mut Vec<ObjectId>);
+
     /// The first object of a class whose id is at least `from`.
     fn next(&self, class: u16, from: ObjectId) -> Option<ObjectId>;
 
@@ -32,6 +35,10 @@ pub(super) trait Steppable<I> {
         ordinal: Option<u16>,
         row: Row<'_>,
     ) -> Result<ObjectId, SceneError>;
+
+    /// Spawns an object of this client's player, whose ordinal in the tick the game gives. A server
+    /// has no player of its own: [`World::set_spawned_owner`](super::World::set_spawned_owner).
+    fn spawn_own(&mut self, ordinal: u16, row: Row<'_>) -> Result<ObjectId, SceneError>;
 
     fn remove(&mut self, id: ObjectId);
 
@@ -209,6 +216,57 @@ impl<I: Input> Scene<'_, I> {
     ) -> Result<ObjectId, SceneError> {
         self.world.protocol().quantise(value, &mut self.buffers.row)?;
         self.world.spawn(by, ordinal.into(), self.buffers.row.row())
+    }
+
+    /// Passes the cells of an object, simulated or only shown, to `read`; `None` if there is no such
+    /// object.
+    pub fn with_row<R>(&self, id: ObjectId, read: impl FnOnce(Row<'_>) -> R) -> Option<R> {
+        let (mut read, mut result) = (Some(read), None);
+        self.world.with_row(id, &mut |row| result = read.take().map(|read| read(row)));
+        result
+    }
+
+    /// Sets the cells of an object that is simulated on this side.
+    ///
+    /// # Errors
+    ///
+    /// [`SceneError`] if the object is not simulated on this side, or if the cells are not those of
+    /// a value of the class.
+    pub fn set_row(&mut self, id: ObjectId, row: Row<'_>) -> Result<(), SceneError> {
+        self.check(row)?;
+        self.world.set(id, row)
+    }
+
+    /// Spawns an object of this client's player by its cells, on a client only. The ordinal is the
+    /// game's number for it in this tick; the server gives it to
+    /// [`World::set_spawned_owner`](super::World::set_spawned_owner). The same spawn of a replay
+    /// has the same id.
+    ///
+    /// # Errors
+    ///
+    /// [`SceneError`] if there are too many objects, if the class is not predicted, or if the cells
+    /// are not those of a value of the class.
+    pub fn spawn_own_row(&mut self, ordinal: u16, row: Row<'_>) -> Result<ObjectId, SceneError> {
+        self.check(row)?;
+        self.world.spawn_own(ordinal, row)
+    }
+
+    fn check(&self, row: Row<'_>) -> Result<(), SceneError> {
+        match self.world.protocol().accepts(row) {
+            true => Ok(()),
+            false => Err(SetError::Row { class: row.class }.into()),
+        }
+    }
+
+    /// Appends the objects that are stepped on this side, in the order of ids.
+    pub fn simulated(&self, ids: &mut Vec<ObjectId>) {
+        self.world.simulated(ids);
+    }
+
+    /// Whether the object is stepped on this side.
+    #[must_use]
+    pub fn is_simulated(&self, id: ObjectId) -> bool {
+        self.world.is_simulated(id)
     }
 
     /// Despawns an object that is simulated on this side.

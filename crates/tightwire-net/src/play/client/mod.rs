@@ -106,7 +106,7 @@ impl<I: Input, T: Transport> Client<I, T> {
         let world = ClientWorld {
             receiver: Receiver::new(&protocol),
             playback: Playback::new(&protocol, config.playback).with_changes(),
-            prediction: Prediction::new(&protocol, config.predict),
+            prediction: Prediction::new(&protocol, config.predict).with_compared(declared.compared),
             protocol,
             owned: Vec::new(),
             others: touch::PredictedOthers::default(),
@@ -242,6 +242,27 @@ impl<I: Input, T: Transport> Client<I, T> {
         route: impl Into<Route>,
     ) -> Result<(), SendError> {
         self.session.send(message, route)
+    }
+
+    /// Returns the number of messages that the game declared [by name and
+    /// schema](super::Game::message_of).
+    #[must_use]
+    pub fn number_of(&self, name: &str) -> Option<u8> {
+        self.session.messenger().number_of(name)
+    }
+
+    /// Sends an encoded message, by the [number](Self::number_of) of its name.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] with the reason why the message was not sent.
+    pub fn send_raw(
+        &mut self,
+        number: u8,
+        body: &[u8],
+        route: impl Into<Route>,
+    ) -> Result<(), SendError> {
+        self.session.send_raw(number, body, route)
     }
 
     /// Ends the frame: sends the inputs that the server does not have yet, acks, and all messages.

@@ -210,14 +210,30 @@ impl<I: Input, T: Transport> Client<I, T> {
     /// Takes the next message as [`poll_message`](Self::poll_message) does, with its route and time.
     pub fn poll_received<M: Message>(&mut self) -> Option<ReceivedMessage<M>> {
         let Self { session, world, config, .. } = self;
-        let time = world.playback.time();
-        let is_ready = |_, bound: Bound| match bound {
-            Bound::Object(id) => world.is_shown(id),
-            _ => time.is_some_and(|time| {
-                bound.tick_near(time as u32).is_some_and(|tick| f64::from(tick) <= time)
-            }),
-        };
+        let is_ready = |_, bound: Bound| is_shown(world, bound);
         session.drain::<M>().next_ready(config.bound_hold, is_ready)
+    }
+}
+
+impl<I: Input, T: Transport> Client<I, T> {
+    /// Passes the body of the next message with this [number](Self::number_of) to `read`; `None` if
+    /// there are no more, or none whose tick or object is shown yet. The body is not checked: it may
+    /// not be of the schema.
+    pub fn poll_raw<R>(&mut self, number: u8, read: impl FnOnce(&[u8]) -> R) -> Option<R> {
+        let Self { session, world, config, .. } = self;
+        let is_ready = |_, bound: Bound| is_shown(world, bound);
+        let mut messages = session.drain_raw(number);
+        Some(read(messages.next_ready_ref(config.bound_hold, is_ready)?.message))
+    }
+}
+
+/// Whether the tick or the object that a message is bound to is shown.
+fn is_shown<I>(world: &ClientWorld<I>, bound: Bound) -> bool {
+    match bound {
+        Bound::Object(id) => world.is_shown(id),
+        _ => world.playback.time().is_some_and(|time| {
+            bound.tick_near(time as u32).is_some_and(|tick| f64::from(tick) <= time)
+        }),
     }
 }
 

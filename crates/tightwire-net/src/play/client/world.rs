@@ -6,7 +6,7 @@ use tightwire_snapshot::{ObjectChange, OffsetSize, Playback, Protocol, Receiver,
 use super::changes::Changes;
 use super::touch::PredictedOthers;
 use crate::play::frame::Frame;
-use crate::play::predict::{Misprediction, Prediction};
+use crate::play::predict::{FIRST_PROVISIONAL, Misprediction, Prediction};
 use crate::play::scene::Steppable;
 use crate::play::{Class, SceneError};
 
@@ -120,6 +120,10 @@ impl<I> Steppable<I> for ClientWorld<I> {
         self.prediction.is_predicted(id)
     }
 
+    fn simulated(&self, ids: &mut Vec<ObjectId>) {
+        ids.extend(self.prediction.frame().iter().map(|(id, _)| id));
+    }
+
     fn next(&self, class: u16, from: ObjectId) -> Option<ObjectId> {
         let mut from = Some(from);
         loop {
@@ -158,6 +162,13 @@ impl<I> Steppable<I> for ClientWorld<I> {
         self.prediction.spawn(ordinal, row).ok_or(SceneError::TooManySpawns)
     }
 
+    fn spawn_own(&mut self, ordinal: u16, row: Row<'_>) -> Result<ObjectId, SceneError> {
+        if self.predicted_classes.get(usize::from(row.class)) != Some(&true) {
+            return Err(SceneError::NotSimulated { id: ObjectId(FIRST_PROVISIONAL) });
+        }
+        self.prediction.spawn(Some(ordinal), row).ok_or(SceneError::TooManySpawns)
+    }
+
     fn remove(&mut self, id: ObjectId) {
         self.prediction.frame_mut().remove(id);
     }
@@ -188,6 +199,34 @@ impl<'v, I> View<'v, I> {
         read: impl FnOnce(Row<'_>) -> R,
     ) -> Option<R> {
         self.world.show(id.into(), read)
+    }
+
+    /// Passes the cells that an object had at the last tick that playback has passed to `read`:
+    /// those of [`with_row`](Self::with_row) before they are interpolated. `None` for objects that
+    /// are predicted and not interpolated yet.
+    pub fn with_held_row<R>(
+        &self,
+        id: impl Into<ObjectId>,
+        read: impl FnOnce(Row<'_>) -> R,
+    ) -> Option<R> {
+        self.world.playback.with_held_row(id, read)
+    }
+
+    /// Returns the newest cells of an object that have arrived.
+    #[must_use]
+    pub fn received_row(&self, id: impl Into<ObjectId>) -> Option<Row<'v>> {
+        self.world.receiver.row(id.into())
+    }
+
+    /// Iterates over the predicted objects, in the order of ids.
+    pub fn predicted(&self) -> impl Iterator<Item = ObjectId> + use<'v, I> {
+        self.world.prediction.frame().iter().map(|(id, _)| id)
+    }
+
+    /// Returns the classes of the game.
+    #[must_use]
+    pub fn protocol(&self) -> &'v Protocol {
+        &self.world.protocol
     }
 
     /// Iterates over the shown objects of a class, in the order of ids.

@@ -35,6 +35,8 @@ const KEPT: usize = 64;
 pub(super) struct Prediction {
     protocol: Protocol,
     config: PredictConfig,
+    /// Groups of columns that are compared, for each class; an empty list means all.
+    compared: Vec<Vec<bool>>,
     /// State after each of the last ticks, at its tick modulo [`KEPT`].
     frames: Vec<Kept>,
     /// State of the running step, or after the last one.
@@ -113,6 +115,7 @@ impl Prediction {
         Self {
             protocol: protocol.clone(),
             config,
+            compared: Vec::new(),
             frames: (0..KEPT)
                 .map(|_| Kept { frame: Frame::with_room(), ..Kept::default() })
                 .collect(),
@@ -135,6 +138,12 @@ impl Prediction {
             interpolated: RowBuffer::default(),
             removed: Vec::new(),
         }
+    }
+
+    /// Compares only these groups of columns of each class; an empty list means all.
+    pub(super) fn with_compared(mut self, compared: Vec<Vec<bool>>) -> Self {
+        self.compared = compared;
+        self
     }
 
     /// Sets the number of ticks that a lost reliable message takes until its next copy arrives. A
@@ -249,7 +258,16 @@ impl Prediction {
                         continue;
                     }
                     let tolerance = self.config.tolerance;
-                    let group = self.protocol.first_difference(received, predicted, tolerance);
+                    let groups = self.compared.get(usize::from(received.class));
+                    let is_compared = |place: usize| {
+                        groups.is_none_or(|groups| groups.get(place).copied().unwrap_or(true))
+                    };
+                    let group = self.protocol.first_difference_among(
+                        received,
+                        predicted,
+                        tolerance,
+                        is_compared,
+                    );
                     if received.class == predicted.class && group.is_none() {
                         continue;
                     }

@@ -296,6 +296,46 @@ impl<I: Input, T: Transport> Server<I, T> {
         self.session.send_to(connections, message, route)
     }
 
+    /// Returns the number of messages that the game declared [by name and
+    /// schema](super::Game::message_of).
+    #[must_use]
+    pub fn number_of(&self, name: &str) -> Option<u8> {
+        self.session.messenger().number_of(name)
+    }
+
+    /// Sends an encoded message to a peer, by the [number](Self::number_of) of its name.
+    ///
+    /// # Errors
+    ///
+    /// [`SendError`] with the reason why the message was not sent.
+    pub fn send_raw(
+        &mut self,
+        to: PeerId,
+        number: u8,
+        body: &[u8],
+        route: impl Into<Route>,
+    ) -> Result<(), SendError> {
+        let player = self.world.players.get(&to);
+        let connection = player.and_then(|player| player.connection);
+        match connection {
+            Some(connection) => self.session.send_raw(connection, number, body, route),
+            None => Err(SendError::UnknownPeer(to)),
+        }
+    }
+
+    /// Passes the body of the next message with this [number](Self::number_of), and its sender, to
+    /// `read`; `None` if there are no more. The body is not checked: it may not be of the schema.
+    pub fn poll_raw<R>(&mut self, number: u8, read: impl FnOnce(PeerId, &[u8]) -> R) -> Option<R> {
+        let Self { session, world, .. } = self;
+        loop {
+            let mut messages = session.drain_raw(number);
+            let received = messages.next_ref()?;
+            if let Some(peer) = world.player_of(received.sender) {
+                return Some(read(peer, received.message));
+            }
+        }
+    }
+
     /// Sets the level of compression for a peer; `None` lets it follow the bandwidth, if
     /// [`auto_level`](ServerConfig::auto_level) is set.
     pub fn set_level(&mut self, peer: PeerId, level: Option<Level>) {

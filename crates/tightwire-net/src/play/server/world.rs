@@ -5,7 +5,7 @@ use std::sync::Mutex;
 
 use tightwire_core::schema::ObjectId;
 use tightwire_snapshot::{
-    ObjectView, Protocol, RoomId, Row, RowBuffer, Scope, Sender, SetError, TeamId,
+    ObjectView, Protocol, RoomId, Row, RowBuffer, RowEdit, Scope, Sender, SetError, TeamId,
 };
 
 use super::player::Player;
@@ -164,6 +164,10 @@ impl<I> Steppable<I> for ServerWorld<I> {
         self.sender.row(id).is_some()
     }
 
+    fn simulated(&self, ids: &mut Vec<ObjectId>) {
+        ids.extend(self.sender.objects_from(ObjectId(0)).map(|(id, _)| id));
+    }
+
     fn next(&self, class: u16, from: ObjectId) -> Option<ObjectId> {
         self.sender.objects_from(from).find(|(_, of)| *of == class).map(|(id, _)| id)
     }
@@ -197,6 +201,10 @@ impl<I> Steppable<I> for ServerWorld<I> {
         let id = self.sender.spawn_row(row)?;
         self.set_owner(id, owner, spawned);
         Ok(id)
+    }
+
+    fn spawn_own(&mut self, _: u16, _: Row<'_>) -> Result<ObjectId, SceneError> {
+        Err(SceneError::TooManySpawns)
     }
 
     fn remove(&mut self, id: ObjectId) {
@@ -312,6 +320,31 @@ impl<I> World<'_, I> {
         if self.world.sender.row(id).is_some() {
             self.world.set_owner(id, owner, None);
         }
+    }
+
+    /// Gives an object that has spawned in this tick to a peer that predicted the spawn, with the
+    /// same ordinal: see [`Scene::spawn_own_row`](crate::play::Scene::spawn_own_row).
+    pub fn set_spawned_owner(&mut self, id: impl Into<ObjectId>, owner: PeerId, ordinal: u16) {
+        let id = id.into();
+        if self.world.sender.row(id).is_some() && self.world.players.contains_key(&owner) {
+            let spawned = SpawnKey { tick: self.world.tick, ordinal };
+            self.world.set_owner(id, Some(owner), Some(spawned));
+        }
+    }
+
+    /// Begins to edit the cells of an object: see [`Sender::edit`](tightwire_snapshot::Sender::edit).
+    ///
+    /// # Errors
+    ///
+    /// [`SetError::NoSuchObject`].
+    pub fn edit(&mut self, id: impl Into<ObjectId>) -> Result<RowEdit<'_>, SetError> {
+        self.world.sender.edit(id)
+    }
+
+    /// Returns the classes of the game.
+    #[must_use]
+    pub fn protocol(&self) -> &Protocol {
+        &self.world.protocol
     }
 
     /// Returns the owner of an object; `None` if nobody owns it.

@@ -1,0 +1,361 @@
+//! Registration: what of an app is replicated, and what is sent.
+
+use core::any::type_name;
+use core::marker::PhantomData;
+use core::ops::{Deref, DerefMut};
+
+use bevy_app::App;
+use bevy_ecs::change_detection::Mut;
+use bevy_ecs::component::Component;
+use bevy_ecs::component::Mutable;
+use bevy_ecs::entity::MapEntities;
+use bevy_ecs::event::Event;
+use bevy_ecs::message::Message;
+use bevy_ecs::resource::Resource;
+use tightwire::message::Delivery;
+use tightwire::play::Input;
+
+use crate::codec::{Codec, Derived, Mapped, Marker};
+use crate::component::{ComponentGroup, NetComponent, One, PredictGroup, Registrar, WriteMode};
+use crate::history::History;
+use crate::input::{Controls, LocalInput, TypedInput};
+use crate::message::{
+    Channel, ClientChannel, EventPort, FromClient, Mapping, MessagePort, NetData, ServerChannel,
+    ToClients, init_queue,
+};
+use crate::registry::{Audience, ColumnSettings, GroupEntry, Registry};
+use crate::resource::{self, ResourceCodec, ResourceCopy};
+
+/// Registration of components, messages and the input. Both sides register the same; the order does
+/// not matter.
+///
+/// ```
+/// use bevy_app::App;
+/// use bevy_ecs::prelude::*;
+/// use bevy_tightwire::prelude::*;
+///
+/// #[derive(Component, Wire, Default, Clone)]
+/// struct Position(#[wire(spatial, min = -500.0, max = 500.0, resolution = 0.01)] [f32; 2]);
+/// #[derive(Component, Wire, Default)]
+/// struct Health(#[wire(range = 0..=100)] u8);
+///
+/// let mut app = App::new();
+/// app.add_plugins(TightwirePlugins::new("game", "1.0"));
+/// app.replicate::<Position>().predict().interpolate();
+/// app.replicate::<Health>().owner_only();
+/// ```
+pub trait NetAppExt {
+    /// Replicates a component on every [`Replicated`](crate::Replicated) entity that has it.
+    fn replicate<C: NetComponent>(&mut self) -> Registration<'_, One<C>>;
+
+    /// Declares components that belong together. Entities that have all of them are objects of a
+    /// class of their own, which takes fewer bytes.
+    ///
+    /// A component that is only in groups is replicated only with the whole of one;
+    /// [`replicate`](Self::replicate) it too if it may come alone.
+    fn replicate_group<G: ComponentGroup>(&mut self) -> Registration<'_, G>;
+
+    /// Replicates a component by a [`Codec`]: for components of other crates.
+    fn replicate_as<C, K>(&mut self, codec: K) -> Registration<'_, One<C>>
+    where
+        C: Component<Mutability: WriteMode<C>>,
+        K: Codec<C>;
+
+    /// Replicates the value that a component has when it is inserted, and no later change.
+    fn replicate_once<C: NetComponent>(&mut self) -> Registration<'_, One<C>>;
+
+    /// Replicates a resource: clients have that of the server.
+    fn replicate_resource<R>(&mut self) -> &mut Self
+    where
+        R: Resource<Mutability = Mutable> + NetData + Clone;
+
+    /// Restores a component that is not replicated when ticks are replayed, as a cooldown that only
+    /// this client needs.
+    fn rollback<C>(&mut self) -> &mut Self
+    where
+        C: Component<Mutability: WriteMode<C>> + Clone;
+
+    /// Sets the type of the players' input; an app has one.
+    fn add_input<I: Input>(&mut self) -> &mut Self;
+
+    /// Sends a message of clients to the server, which reads [`FromClient`]. A type goes one way:
+    /// a client would send back what it gets from the server.
+    fn add_client_message<M: Message + NetData>(&mut self, delivery: Delivery) -> &mut Self;
+
+    /// Sends a message of the server, [`ToClients`], to clients, which read `M`.
+    fn add_server_message<M: Message + NetData>(&mut self, delivery: Delivery) -> &mut Self;
+
+    /// As [`add_client_message`](Self::add_client_message), with entities.
+    fn add_mapped_client_message<M>(&mut self, delivery: Delivery) -> &mut Self
+    where
+        M: Message + NetData + MapEntities + Clone;
+
+    /// As [`add_server_message`](Self::add_server_message), with entities: a client gets the message
+    /// once it has them.
+    fn add_mapped_server_message<M>(&mut self, delivery: Delivery) -> &mut Self
+    where
+        M: Message + NetData + MapEntities + Clone;
+
+    /// Sends an event of clients to the server, which observes [`FromClient`]: see
+    /// [`client_trigger`](crate::NetTriggerExt::client_trigger).
+    fn add_client_event<E: Event + NetData>(&mut self, delivery: Delivery) -> &mut Self;
+
+    /// Sends an event of the server to clients, which observe `E`: see
+    /// [`server_trigger`](crate::NetTriggerExt::server_trigger).
+    fn add_server_event<E>(&mut self, delivery: Delivery) -> &mut Self
+    where
+        E: for<'a> Event<Trigger<'a>: Default> + NetData;
+
+    /// As [`add_client_event`](Self::add_client_event), with entities.
+    fn add_mapped_client_event<E>(&mut self, delivery: Delivery) -> &mut Self
+    where
+        E: Event + NetData + MapEntities + Clone;
+
+    /// As [`add_server_event`](Self::add_server_event), with entities: a client gets the event once
+    /// it has them.
+    fn add_mapped_server_event<E>(&mut self, delivery: Delivery) -> &mut Self
+    where
+        E: for<'a> Event<Trigger<'a>: Default> + NetData + MapEntities + Clone;
+}
+
+/// A registration, to be refined. It derefs to the [`App`].
+pub struct Registration<'a, G> {
+    app: &'a mut App,
+    places: Vec<usize>,
+    group: Option<usize>,
+    typed: PhantomData<fn() -> G>,
+}
+
+/// Gives access to the registry; the plugin may not be added yet.
+fn with_registry<R>(app: &mut App, run: impl FnOnce(&mut Registrar<'_>) -> R) -> R {
+    app.init_resource::<Registry>();
+    app.world_mut().resource_scope(|world, mut registry: Mut<'_, Registry>| {
+        run(&mut Registrar { registry: &mut registry, components: world })
+    })
+}
+
+fn add_channel(app: &mut App, channel: impl Channel + 'static) {
+    with_registry(app, |registrar| registrar.registry.channels.push(Box::new(channel)));
+}
+
+fn one<C>(app: &mut App, place: usize) -> Registration<'_, One<C>> {
+    let registration = Registration { app, places: vec![place], group: None, typed: PhantomData };
+    registration.set(|settings| settings.is_loose = true)
+}
+
+impl NetAppExt for App {
+    fn replicate<C: NetComponent>(&mut self) -> Registration<'_, One<C>> {
+        let place = with_registry(self, |registrar| registrar.add_derived::<C>());
+        one(self, place)
+    }
+
+    fn replicate_group<G: ComponentGroup>(&mut self) -> Registration<'_, G> {
+        let (places, group) = with_registry(self, |registrar| {
+            let places = G::register(registrar);
+            let groups = &mut registrar.registry.groups;
+            groups.push(GroupEntry { required: places.clone(), optional: Vec::new() });
+            (places, groups.len() - 1)
+        });
+        Registration { app: self, places, group: Some(group), typed: PhantomData }
+    }
+
+    fn replicate_as<C, K>(&mut self, codec: K) -> Registration<'_, One<C>>
+    where
+        C: Component<Mutability: WriteMode<C>>,
+        K: Codec<C>,
+    {
+        let place = with_registry(self, |registrar| registrar.add::<C, K>(codec));
+        one(self, place).set(|settings| settings.is_mapped = true)
+    }
+
+    fn replicate_once<C: NetComponent>(&mut self) -> Registration<'_, One<C>> {
+        let place = with_registry(self, |registrar| registrar.add::<C, Derived>(Derived));
+        one(self, place).set(|settings| settings.is_once = true)
+    }
+
+    fn replicate_resource<R>(&mut self) -> &mut Self
+    where
+        R: Resource<Mutability = Mutable> + NetData + Clone,
+    {
+        let place =
+            with_registry(self, |registrar| registrar.add::<ResourceCopy<R>, _>(ResourceCodec));
+        one::<ResourceCopy<R>>(self, place);
+        resource::build::<R>(self);
+        self
+    }
+
+    fn rollback<C>(&mut self) -> &mut Self
+    where
+        C: Component<Mutability: WriteMode<C>> + Clone,
+    {
+        with_registry(self, |registrar| {
+            registrar.registry.local_state.push(Box::new(History::<C>::new(C::clone)));
+        });
+        self
+    }
+
+    fn add_input<I: Input>(&mut self) -> &mut Self {
+        let place = with_registry(self, |registrar| {
+            if let Some(name) = registrar.registry.input.name() {
+                log::error!("the input is `{name}`: `{}` is ignored", type_name::<I>());
+                return None;
+            }
+            registrar.registry.input = Box::new(TypedInput::<I>(PhantomData));
+            Some(registrar.add::<Controls<I>, _>(Marker::<Controls<I>>(PhantomData)))
+        });
+        if let Some(place) = place {
+            // Only the owner has inputs to predict with.
+            one::<Controls<I>>(self, place).owner_only();
+        }
+        self.init_resource::<LocalInput<I>>()
+    }
+
+    fn add_client_message<M: Message + NetData>(&mut self, delivery: Delivery) -> &mut Self {
+        let port = MessagePort::<M, FromClient<M>>::default();
+        add_channel(self, ClientChannel::<M, _>::new(delivery, None, port));
+        self.add_message::<M>().add_message::<FromClient<M>>()
+    }
+
+    fn add_server_message<M: Message + NetData>(&mut self, delivery: Delivery) -> &mut Self {
+        let port = MessagePort::<ToClients<M>, M>::default();
+        add_channel(self, ServerChannel::<M, _>::new(delivery, None, port));
+        self.add_message::<M>().add_message::<ToClients<M>>()
+    }
+
+    fn add_mapped_client_message<M>(&mut self, delivery: Delivery) -> &mut Self
+    where
+        M: Message + NetData + MapEntities + Clone,
+    {
+        let port = MessagePort::<M, FromClient<M>>::default();
+        add_channel(self, ClientChannel::new(delivery, Some(Mapping::<M>::new()), port));
+        self.add_message::<M>().add_message::<FromClient<M>>()
+    }
+
+    fn add_mapped_server_message<M>(&mut self, delivery: Delivery) -> &mut Self
+    where
+        M: Message + NetData + MapEntities + Clone,
+    {
+        let port = MessagePort::<ToClients<M>, M>::default();
+        add_channel(self, ServerChannel::new(delivery, Some(Mapping::<M>::new()), port));
+        self.add_message::<M>().add_message::<ToClients<M>>()
+    }
+
+    fn add_client_event<E: Event + NetData>(&mut self, delivery: Delivery) -> &mut Self {
+        let port = EventPort::<E, FromClient<E>>::default();
+        add_channel(self, ClientChannel::<E, _>::new(delivery, None, port));
+        init_queue::<E>(self.world_mut());
+        self
+    }
+
+    fn add_server_event<E>(&mut self, delivery: Delivery) -> &mut Self
+    where
+        E: for<'a> Event<Trigger<'a>: Default> + NetData,
+    {
+        let port = EventPort::<ToClients<E>, E>::default();
+        add_channel(self, ServerChannel::<E, _>::new(delivery, None, port));
+        init_queue::<ToClients<E>>(self.world_mut());
+        self
+    }
+
+    fn add_mapped_client_event<E>(&mut self, delivery: Delivery) -> &mut Self
+    where
+        E: Event + NetData + MapEntities + Clone,
+    {
+        let port = EventPort::<E, FromClient<E>>::default();
+        add_channel(self, ClientChannel::new(delivery, Some(Mapping::<E>::new()), port));
+        init_queue::<E>(self.world_mut());
+        self
+    }
+
+    fn add_mapped_server_event<E>(&mut self, delivery: Delivery) -> &mut Self
+    where
+        E: for<'a> Event<Trigger<'a>: Default> + NetData + MapEntities + Clone,
+    {
+        let port = EventPort::<ToClients<E>, E>::default();
+        add_channel(self, ServerChannel::new(delivery, Some(Mapping::<E>::new()), port));
+        init_queue::<ToClients<E>>(self.world_mut());
+        self
+    }
+}
+
+impl<G> Registration<'_, G> {
+    fn set(self, set: impl Fn(&mut ColumnSettings)) -> Self {
+        with_registry(self.app, |registrar| {
+            for &place in &self.places {
+                set(&mut registrar.registry.columns[place].settings);
+            }
+        });
+        self
+    }
+
+    /// Predicts the components on entities that a client owns: its fixed systems step them, and the
+    /// server corrects them.
+    pub fn predict(self) -> Self
+    where
+        G: PredictGroup,
+    {
+        with_registry(self.app, G::keep_history);
+        self
+    }
+
+    /// Interpolates the components between snapshots, by their ranges: numbers, vectors, angles and
+    /// rotations. Without it, they change when the tick of their change is shown. Predicted ones are
+    /// shown between the last two ticks, with corrections that fade.
+    pub fn interpolate(self) -> Self {
+        self.set(|settings| settings.is_interpolated = true)
+    }
+
+    /// Replicates the components to the owner of an entity only.
+    pub fn owner_only(self) -> Self {
+        self.set(|settings| settings.audience = Audience::Owner)
+    }
+
+    /// Replicates the components to everybody but the owner of an entity.
+    pub fn except_owner(self) -> Self {
+        self.set(|settings| settings.audience = Audience::Others)
+    }
+
+    /// Adds a component to a group that an entity of the group may have, or not. For a registration
+    /// that is no group, the component is replicated on any entity.
+    pub fn optional<C: NetComponent>(self) -> Self {
+        with_registry(self.app, |registrar| {
+            let place = registrar.add_derived::<C>();
+            match self.group {
+                Some(group) => registrar.registry.groups[group].optional.push(place),
+                None => registrar.registry.columns[place].settings.is_loose = true,
+            }
+        });
+        self
+    }
+}
+
+impl<C: NetComponent + Clone> Registration<'_, One<C>> {
+    /// Maps the entities in the component, those with `#[entities]`. A client writes the component
+    /// once it has the entities that it names.
+    ///
+    /// To be called before [`predict`](Self::predict).
+    pub fn map_entities(self) -> Self {
+        with_registry(self.app, |registrar| registrar.replace::<C, Mapped>(Mapped));
+        self.set(|settings| settings.is_mapped = true)
+    }
+}
+
+impl<G> Deref for Registration<'_, G> {
+    type Target = App;
+
+    fn deref(&self) -> &App {
+        self.app
+    }
+}
+
+impl<G> DerefMut for Registration<'_, G> {
+    fn deref_mut(&mut self) -> &mut App {
+        self.app
+    }
+}
+
+impl<G> core::fmt::Debug for Registration<'_, G> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Registration").field("places", &self.places).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,88 @@
+//! A client: the entities of the server, interpolated or predicted.
+
+mod predict;
+mod replica;
+
+use bevy_app::prelude::*;
+use bevy_ecs::change_detection::Mut;
+use bevy_ecs::prelude::*;
+use bevy_state::state::NextState;
+use bevy_time::{Real, Time};
+use tightwire::play::{ClientEvent, ClientStats};
+
+pub use predict::{NetEntityCommandsExt, Predicted};
+pub(crate) use predict::{on_prespawned, step};
+pub(crate) use replica::ClientReplica;
+pub use replica::{EntityMap, Remote};
+
+use crate::classes::Replication;
+use crate::face::ClientFace;
+use crate::message;
+use crate::mode::{self, ClientState, Disconnected, NetMode};
+use crate::plugin::NetworkSet;
+
+/// The running client.
+#[derive(Resource)]
+pub(crate) struct NetClient(pub(crate) Box<dyn ClientFace>);
+
+/// Returns the counts of the running client; `None` if the app is no client.
+#[must_use]
+pub fn client_stats(world: &World) -> Option<ClientStats> {
+    Some(world.get_resource::<NetClient>()?.0.stats())
+}
+
+pub(crate) fn build(app: &mut App) {
+    app.add_systems(PreUpdate, receive.in_set(NetworkSet::Receive))
+        .add_systems(PreUpdate, apply.in_set(NetworkSet::Apply));
+}
+
+fn receive(world: &mut World) {
+    let now = world.resource::<Time<Real>>().elapsed();
+    let Some(mut client) = world.remove_resource::<NetClient>() else { return };
+    client.0.receive(now);
+    let mut reason = None;
+    while let Some(event) = client.0.poll_event() {
+        match event {
+            ClientEvent::Connected { .. } => {
+                ClientReplica::despawn_all(world);
+                set_state(world, ClientState::Connected);
+            }
+            ClientEvent::Reconnecting { .. } => set_state(world, ClientState::Connecting),
+            ClientEvent::Disconnected { reason: end } => reason = Some(end.to_string()),
+            ClientEvent::Mine { id } => {
+                world.resource_mut::<ClientReplica>().handle_ownership(id);
+            }
+            ClientEvent::NotMine { id } => {
+                world.resource_mut::<ClientReplica>().handle_ownership(id);
+            }
+            ClientEvent::Matched { provisional, id } => {
+                ClientReplica::handle_match(world, provisional, id);
+            }
+            _ => {}
+        }
+    }
+    world.insert_resource(client);
+    if let Some(reason) = reason {
+        mode::stop(world);
+        mode::begin(world, NetMode::Offline);
+        world.write_message(Disconnected { reason });
+    }
+}
+
+fn set_state(world: &mut World, state: ClientState) {
+    world.resource_mut::<NextState<ClientState>>().set(state);
+}
+
+/// Shows what is to be shown now, then hands out the messages that speak of it.
+fn apply(world: &mut World) {
+    let Some(mut client) = world.remove_resource::<NetClient>() else { return };
+    if world.contains_resource::<Replication>() {
+        world.resource_scope(|world, mut replication: Mut<'_, Replication>| {
+            world.resource_scope(|world, mut replica: Mut<'_, ClientReplica>| {
+                replica.apply(world, &mut replication, &*client.0);
+            });
+        });
+    }
+    message::receive_from_server(world, &mut *client.0);
+    world.insert_resource(client);
+}

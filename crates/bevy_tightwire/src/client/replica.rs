@@ -1,0 +1,460 @@
+//! The replica: entities of this world that stand for objects of the server.
+
+use bevy_ecs::component::Component;
+use bevy_ecs::entity::{Entity, EntityHashMap};
+use bevy_ecs::prelude::{ChildOf, Children, Resource, With, World};
+use std::collections::{HashMap, HashSet};
+use tightwire::ObjectId;
+use tightwire::snapshot::{ChangeKind, Row, RowBuffer};
+
+use super::predict::Predicted;
+use crate::classes::Replication;
+use crate::column::Written;
+use crate::face::{ClientFace, Which};
+use crate::owner::{LocalClient, OwnedBy, Simulated};
+use crate::registry::{ColumnSettings, Registry};
+
+/// Marks an entity that stands for one of the server.
+#[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Remote;
+
+/// The entities of a client that stand for objects of the server, both ways.
+///
+/// ```
+/// use bevy_ecs::prelude::*;
+/// use bevy_tightwire::prelude::*;
+///
+/// fn count(map: Res<EntityMap>) {
+///     println!("{} remote entities", map.len());
+/// }
+/// # bevy_ecs::system::assert_is_system(count);
+/// ```
+#[derive(Resource, Debug, Default)]
+pub struct EntityMap {
+    by_id: HashMap<ObjectId, Entity>,
+    by_entity: EntityHashMap<ObjectId>,
+}
+
+impl EntityMap {
+    /// Returns the entity of an object; `None` if the object is not shown.
+    #[must_use]
+    pub fn entity(&self, id: ObjectId) -> Option<Entity> {
+        self.by_id.get(&id).copied()
+    }
+
+    /// Returns the object of an entity; `None` if it stands for none.
+    #[must_use]
+    pub fn id(&self, entity: Entity) -> Option<ObjectId> {
+        self.by_entity.get(&entity).copied()
+    }
+
+    /// Returns the number of remote entities.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.by_id.len()
+    }
+
+    /// Whether there are no remote entities.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_id.is_empty()
+    }
+
+    fn insert(&mut self, id: ObjectId, entity: Entity) {
+        self.by_id.insert(id, entity);
+        self.by_entity.insert(entity, id);
+    }
+
+    fn remove(&mut self, id: ObjectId) {
+        if let Some(entity) = self.by_id.remove(&id) {
+            self.by_entity.remove(&entity);
+        }
+    }
+
+    /// Maps an entity from the wire to one of this world, or one of this world to the wire.
+    pub(crate) fn map(&self, entity: Entity) -> Option<Entity> {
+        match ObjectId::of_wire_entity(entity) {
+            Some(id) => self.entity(id),
+            None => self.id(entity)?.to_wire_entity(),
+        }
+    }
+}
+
+/// State that this client has applied to its world.
+#[derive(Resource, Default)]
+pub(crate) struct ClientReplica {
+    pub(super) objects: HashMap<ObjectId, Object>,
+    /// Objects that were predicted in the last frame, sorted.
+    pub(super) predicted: Vec<ObjectId>,
+    /// Objects with a component that names an entity which is not there yet.
+    waiting: HashSet<ObjectId>,
+    /// Objects whose owner may have changed.
+    ownership: Vec<ObjectId>,
+    changes: Vec<(ObjectId, ChangeKind)>,
+    held: RowBuffer,
+    pub(super) row: RowBuffer,
+    /// Entities that this client has spawned in advance, in this step.
+    pub(super) prespawned: Vec<Entity>,
+}
+
+/// An object, as it was applied last.
+#[derive(Debug)]
+pub(super) struct Object {
+    pub(super) entity: Entity,
+    class: u16,
+    /// Cells of each component that were written last, by the place of the component.
+    cells: Vec<Option<Vec<u32>>>,
+    /// The predicted row after the last step.
+    pub(super) stepped: RowBuffer,
+    /// Tick of that step; `None` before the first.
+    pub(super) stepped_at: Option<u32>,
+    /// Components are as they are shown, and not as they are simulated.
+    pub(super) is_shown: bool,
+}
+
+impl Object {
+    pub(super) fn new(entity: Entity, columns: usize) -> Self {
+        Self {
+            entity,
+            class: u16::MAX,
+            cells: vec![None; columns],
+            stepped: RowBuffer::default(),
+            stepped_at: None,
+            is_shown: false,
+        }
+    }
+}
+
+/// Which components of an object are written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    All,
+    /// Those that are not predicted.
+    NotPredicted,
+}
+
+impl Part {
+    fn contains(self, settings: ColumnSettings) -> bool {
+        self == Self::All || !settings.is_predicted
+    }
+}
+
+impl ClientReplica {
+    /// Despawns all remote entities, as at the end of a connection.
+    pub(crate) fn despawn_all(world: &mut World) {
+        let mut remote = world.query_filtered::<Entity, With<Remote>>();
+        let entities: Vec<_> = remote.iter(world).collect();
+        for entity in entities {
+            let _ = world.try_despawn(entity);
+        }
+        world.insert_resource(Self::default());
+        world.insert_resource(EntityMap::default());
+    }
+
+    pub(super) fn handle_ownership(&mut self, id: ObjectId) {
+        self.ownership.push(id);
+    }
+
+    /// Gives the entity that was spawned in advance to the server's object.
+    pub(super) fn handle_match(world: &mut World, provisional: ObjectId, id: ObjectId) {
+        let mut replica = world.resource_mut::<Self>();
+        // The object may be shown already, since the message was late.
+        if replica.objects.contains_key(&id) {
+            return;
+        }
+        let Some(object) = replica.objects.remove(&provisional) else { return };
+        let entity = object.entity;
+        replica.objects.insert(id, object);
+        for known in &mut replica.predicted {
+            if *known == provisional {
+                *known = id;
+            }
+        }
+        replica.predicted.sort_unstable();
+        let mut map = world.resource_mut::<EntityMap>();
+        map.remove(provisional);
+        map.insert(id, entity);
+    }
+
+    /// Applies everything that is to be shown now.
+    pub(super) fn apply(
+        &mut self,
+        world: &mut World,
+        replication: &mut Replication,
+        client: &dyn ClientFace,
+    ) {
+        let mut changes = core::mem::take(&mut self.changes);
+        changes.clear();
+        client.changes(&mut changes);
+        let before = self.objects.len();
+        let mut has_spawned = false;
+        for &(id, kind) in &changes {
+            if client.is_predicted(id) {
+                continue;
+            }
+            match kind {
+                ChangeKind::Despawned => self.despawn(world, replication, id),
+                _ => {
+                    has_spawned |= !self.objects.contains_key(&id);
+                    self.show(world, replication, client, id);
+                }
+            }
+        }
+        self.changes = changes;
+        has_spawned |= self.objects.len() > before;
+        has_spawned |= self.follow_prediction(world, replication, client);
+        let mut ownership = core::mem::take(&mut self.ownership);
+        for id in ownership.drain(..) {
+            self.set_owned(world, client, id);
+        }
+        self.ownership = ownership;
+        if has_spawned && !self.waiting.is_empty() {
+            for id in core::mem::take(&mut self.waiting) {
+                match client.is_predicted(id) {
+                    true => self.receive(world, replication, client, id, Part::NotPredicted),
+                    false => drop(self.show(world, replication, client, id)),
+                }
+            }
+        }
+    }
+
+    /// Follows which objects are predicted; returns whether an entity has spawned.
+    fn follow_prediction(
+        &mut self,
+        world: &mut World,
+        replication: &mut Replication,
+        client: &dyn ClientFace,
+    ) -> bool {
+        let mut predicted = Vec::new();
+        client.predicted(&mut predicted);
+        let mut has_spawned = false;
+        for &id in &predicted {
+            let mut part = Part::NotPredicted;
+            if self.predicted.binary_search(&id).is_err()
+                && self.begin_prediction(world, replication, id)
+            {
+                (has_spawned, part) = (true, Part::All);
+            }
+            self.receive(world, replication, client, id, part);
+        }
+        let before = core::mem::replace(&mut self.predicted, predicted);
+        for id in before {
+            if self.predicted.binary_search(&id).is_err() {
+                self.end_prediction(world, replication, client, id);
+            }
+        }
+        has_spawned
+    }
+
+    /// Marks the entity of an object as predicted; spawns it if it is not there yet.
+    pub(super) fn begin_prediction(
+        &mut self,
+        world: &mut World,
+        replication: &Replication,
+        id: ObjectId,
+    ) -> bool {
+        let is_new = !self.objects.contains_key(&id);
+        let entity = self.entity_of(world, replication, id);
+        if let Ok(mut entity) = world.get_entity_mut(entity) {
+            entity.insert((Predicted, Simulated));
+        }
+        self.ownership.push(id);
+        is_new
+    }
+
+    fn end_prediction(
+        &mut self,
+        world: &mut World,
+        replication: &mut Replication,
+        client: &dyn ClientFace,
+        id: ObjectId,
+    ) {
+        let Some(object) = self.objects.get_mut(&id) else { return };
+        (object.stepped_at, object.is_shown) = (None, false);
+        // All components are written anew: those that were predicted have other values.
+        object.cells.iter_mut().for_each(|cells| *cells = None);
+        let entity = object.entity;
+        if let Ok(mut entity) = world.get_entity_mut(entity) {
+            entity.remove::<(Predicted, Simulated)>();
+        }
+        for entry in &mut replication.columns {
+            entry.column.forget(entity);
+        }
+        if !self.show(world, replication, client, id) {
+            self.despawn(world, replication, id);
+        }
+    }
+
+    /// Returns the entity of an object, which is spawned if there is none.
+    fn entity_of(&mut self, world: &mut World, replication: &Replication, id: ObjectId) -> Entity {
+        if let Some(object) = self.objects.get(&id) {
+            return object.entity;
+        }
+        let entity = world.spawn(Remote).id();
+        self.objects.insert(id, Object::new(entity, replication.columns.len()));
+        world.resource_mut::<EntityMap>().insert(id, entity);
+        entity
+    }
+
+    /// Takes over an entity of this client as that of an object.
+    pub(super) fn adopt(
+        &mut self,
+        world: &mut World,
+        columns: usize,
+        id: ObjectId,
+        entity: Entity,
+    ) {
+        self.objects.insert(id, Object::new(entity, columns));
+        world.resource_mut::<EntityMap>().insert(id, entity);
+    }
+
+    /// Despawns the entity of an object.
+    pub(super) fn despawn(
+        &mut self,
+        world: &mut World,
+        replication: &mut Replication,
+        id: ObjectId,
+    ) {
+        let Some(object) = self.objects.remove(&id) else { return };
+        world.resource_mut::<EntityMap>().remove(id);
+        self.waiting.remove(&id);
+        self.forget_references(world, replication, id, object.entity);
+        for entry in &mut replication.columns {
+            entry.column.forget(object.entity);
+        }
+        if let Some(mut registry) = world.get_resource_mut::<Registry>() {
+            registry.local_state.iter_mut().for_each(|state| state.forget(object.entity));
+        }
+        let _ = world.try_despawn(object.entity);
+    }
+
+    /// Lets the components that name an object wait for it: it may be relevant again later, as
+    /// another entity. Children stay, since they are objects of their own.
+    fn forget_references(
+        &mut self,
+        world: &mut World,
+        replication: &Replication,
+        id: ObjectId,
+        entity: Entity,
+    ) {
+        let columns = replication.columns.iter().enumerate();
+        for (column, _) in columns.filter(|(_, entry)| entry.settings.is_mapped) {
+            for (&holder, object) in &mut self.objects {
+                // An entity is a cell with its id; another number at worst is written once more.
+                let cells = &mut object.cells[column];
+                if cells.as_ref().is_some_and(|cells| cells.contains(&id.0)) {
+                    *cells = None;
+                    self.waiting.insert(holder);
+                }
+            }
+        }
+        let children = world.get::<Children>(entity).map(|children| children.to_vec());
+        for child in children.into_iter().flatten() {
+            if world.get::<Remote>(child).is_some() {
+                world.entity_mut(child).remove::<ChildOf>();
+            }
+        }
+    }
+
+    /// Writes the shown state of an interpolated object; returns whether there is one.
+    fn show(
+        &mut self,
+        world: &mut World,
+        replication: &mut Replication,
+        client: &dyn ClientFace,
+        id: ObjectId,
+    ) -> bool {
+        let (mut shown, mut held) =
+            (core::mem::take(&mut self.row), core::mem::take(&mut self.held));
+        let is_there = client.row(id, Which::Shown, &mut |row| shown.copy_from(row));
+        if is_there {
+            if !client.row(id, Which::Held, &mut |row| held.copy_from(row)) {
+                held.copy_from(shown.row());
+            }
+            let is_new = !self.objects.contains_key(&id);
+            self.entity_of(world, replication, id);
+            self.write(world, replication, id, shown.row(), held.row(), Part::All);
+            if is_new {
+                self.set_owned(world, client, id);
+            }
+        }
+        (self.row, self.held) = (shown, held);
+        is_there
+    }
+
+    /// Writes components of a predicted object as they arrived.
+    fn receive(
+        &mut self,
+        world: &mut World,
+        replication: &mut Replication,
+        client: &dyn ClientFace,
+        id: ObjectId,
+        part: Part,
+    ) {
+        let mut row = core::mem::take(&mut self.row);
+        if client.row(id, Which::Received, &mut |received| row.copy_from(received)) {
+            self.write(world, replication, id, row.row(), row.row(), part);
+        }
+        self.row = row;
+    }
+
+    /// Writes the components of an object whose cells differ from those that were written last.
+    fn write(
+        &mut self,
+        world: &mut World,
+        replication: &mut Replication,
+        id: ObjectId,
+        shown: Row<'_>,
+        held: Row<'_>,
+        part: Part,
+    ) {
+        let Some(object) = self.objects.get_mut(&id) else { return };
+        let Some(class) = replication.classes.get(usize::from(shown.class)) else { return };
+        let held = if held.class == shown.class { held } else { shown };
+        object.class = shown.class;
+        for (column, entry) in replication.columns.iter_mut().enumerate() {
+            if !part.contains(entry.settings) {
+                continue;
+            }
+            let row = if entry.settings.is_interpolated { shown } else { held };
+            let cells = class.fields[column].as_ref().and_then(|place| place.in_row(row.cells));
+            let applied = &mut object.cells[column];
+            if applied.as_deref() == cells {
+                continue;
+            }
+            let Some(cells) = cells else {
+                if let Ok(mut entity) = world.get_entity_mut(object.entity) {
+                    entry.column.remove(&mut entity);
+                }
+                *applied = None;
+                continue;
+            };
+            let written = entry.column.write(world, object.entity, cells);
+            match written {
+                Written::Done => {
+                    let place = applied.get_or_insert_default();
+                    place.clear();
+                    place.extend_from_slice(cells);
+                }
+                Written::Waits => drop(self.waiting.insert(id)),
+                Written::Refused => log::warn!("the server sent no valid `{}`", entry.name),
+            }
+        }
+    }
+
+    /// Marks the entity of an object as this client's own, or not.
+    fn set_owned(&mut self, world: &mut World, client: &dyn ClientFace, id: ObjectId) {
+        let Some(object) = self.objects.get(&id) else { return };
+        let mut local = world.query_filtered::<Entity, With<LocalClient>>();
+        let local = local.iter(world).next();
+        let Ok(mut entity) = world.get_entity_mut(object.entity) else { return };
+        match (client.is_mine(id), local) {
+            (true, Some(local)) => {
+                if entity.get::<OwnedBy>() != Some(&OwnedBy(local)) {
+                    entity.insert(OwnedBy(local));
+                }
+            }
+            _ => drop(entity.remove::<OwnedBy>()),
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Codecs: how a component is written and read.
+
+use core::marker::PhantomData;
+
+use bevy_ecs::component::Component;
+use bevy_ecs::entity::{Entity, EntityMapper};
+use bevy_ecs::relationship::Relationship;
+use tightwire::Wire;
+use tightwire::stream::{ReadError, ReadStream, Shape, Stream, WriteStream};
+
+use crate::component::NetComponent;
+
+/// The wire form of a component: derived by [`Wire`], or written by hand for components of other
+/// crates.
+///
+/// The ranges of a codec can be values that are known at run time only, as those of a level. They
+/// are part of the protocol id: two sides with different ranges refuse each other.
+///
+/// ```
+/// use bevy_ecs::prelude::*;
+/// use bevy_tightwire::{Codec, WireEntities};
+/// use tightwire::stream::{Number, Op, ReadError, ReadStream, Shape, Stream, WriteStream};
+///
+/// /// A component of another crate.
+/// #[derive(Component)]
+/// struct Fuel(u32);
+///
+/// struct FuelCodec {
+///     most: u32,
+/// }
+///
+/// impl Codec<Fuel> for FuelCodec {
+///     fn shape(&self) -> Shape {
+///         let (min, max) = (Number::Unsigned(0), Number::Unsigned(self.most.into()));
+///         Shape::Op(Op::Int { min, max })
+///     }
+///
+///     fn write(&self, fuel: &Fuel, stream: &mut WriteStream<'_>, _: &mut WireEntities<'_>) {
+///         let Ok(()) = stream.int(&fuel.0.min(self.most), 0..=self.most);
+///     }
+///
+///     fn read(&self, stream: &mut ReadStream<'_>, _: &mut WireEntities<'_>) -> Result<Fuel, ReadError> {
+///         let mut fuel = 0;
+///         stream.int(&mut fuel, 0..=self.most)?;
+///         Ok(Fuel(fuel))
+///     }
+/// }
+/// # use bevy_app::App;
+/// # use bevy_tightwire::prelude::*;
+/// let mut app = App::new();
+/// app.replicate_as::<Fuel, _>(FuelCodec { most: 500 });
+/// ```
+pub trait Codec<C>: Send + Sync + 'static {
+    /// Returns the wire form as data. What [`write`](Self::write) writes must be of this shape.
+    fn shape(&self) -> Shape;
+
+    /// Writes a component. Entities in it are mapped by `entities` first.
+    fn write(&self, value: &C, stream: &mut WriteStream<'_>, entities: &mut WireEntities<'_>);
+
+    /// Reads a component. Entities in it are mapped by `entities` last.
+    ///
+    /// # Errors
+    ///
+    /// [`ReadError`] if it is no valid component.
+    fn read(
+        &self,
+        stream: &mut ReadStream<'_>,
+        entities: &mut WireEntities<'_>,
+    ) -> Result<C, ReadError>;
+
+    /// Whether an entity is to have this component: a relation to nothing is none. By default it is.
+    fn is_present(&self, value: &C) -> bool {
+        let _ = value;
+        true
+    }
+}
+
+/// Maps entities of a world to those on the wire, or back. An entity that the other side does not
+/// have becomes [`Entity::PLACEHOLDER`].
+pub struct WireEntities<'m> {
+    map: &'m mut dyn FnMut(Entity) -> Option<Entity>,
+    /// The first entity that could not be mapped.
+    missing: Option<Entity>,
+}
+
+impl<'m> WireEntities<'m> {
+    pub(crate) fn new(map: &'m mut dyn FnMut(Entity) -> Option<Entity>) -> Self {
+        Self { map, missing: None }
+    }
+
+    /// Returns the entity that this one stands for on the other side.
+    pub fn get(&mut self, entity: Entity) -> Entity {
+        if entity == Entity::PLACEHOLDER {
+            return entity;
+        }
+        (self.map)(entity).unwrap_or_else(|| {
+            self.missing.get_or_insert(entity);
+            Entity::PLACEHOLDER
+        })
+    }
+
+    /// An entity had nothing to be mapped to.
+    pub(crate) fn missing(&self) -> Option<Entity> {
+        self.missing
+    }
+}
+
+impl EntityMapper for WireEntities<'_> {
+    fn get_mapped(&mut self, source: Entity) -> Entity {
+        self.get(source)
+    }
+
+    fn set_mapped(&mut self, _: Entity, _: Entity) {}
+}
+
+impl core::fmt::Debug for WireEntities<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("WireEntities").field("missing", &self.missing).finish_non_exhaustive()
+    }
+}
+
+/// The codec of a [`NetComponent`]: its own serialize function.
+pub(crate) struct Derived;
+
+impl<C: NetComponent> Codec<C> for Derived {
+    fn shape(&self) -> Shape {
+        C::describe()
+    }
+
+    fn write(&self, value: &C, stream: &mut WriteStream<'_>, _: &mut WireEntities<'_>) {
+        let Ok(()) = stream.object(value);
+    }
+
+    fn read(&self, stream: &mut ReadStream<'_>, _: &mut WireEntities<'_>) -> Result<C, ReadError> {
+        let mut value = C::default();
+        stream.object(&mut value)?;
+        Ok(value)
+    }
+}
+
+/// The codec of a [`NetComponent`] with entities: a clone of it is mapped before it is written.
+pub(crate) struct Mapped;
+
+impl<C: NetComponent + Clone> Codec<C> for Mapped {
+    fn shape(&self) -> Shape {
+        C::describe()
+    }
+
+    fn write(&self, value: &C, stream: &mut WriteStream<'_>, entities: &mut WireEntities<'_>) {
+        let mut value = value.clone();
+        <C as Component>::map_entities(&mut value, entities);
+        let Ok(()) = stream.object(&value);
+    }
+
+    fn read(
+        &self,
+        stream: &mut ReadStream<'_>,
+        entities: &mut WireEntities<'_>,
+    ) -> Result<C, ReadError> {
+        let mut value = C::default();
+        stream.object(&mut value)?;
+        <C as Component>::map_entities(&mut value, entities);
+        Ok(value)
+    }
+}
+
+/// The codec of a component that is only there or not: it has no bits.
+pub(crate) struct Marker<C>(pub(crate) PhantomData<fn() -> C>);
+
+impl<C: Default + Send + Sync + 'static> Codec<C> for Marker<C> {
+    fn shape(&self) -> Shape {
+        Shape::Struct { name: "Marker".into(), fields: Vec::new() }
+    }
+
+    fn write(&self, _: &C, _: &mut WriteStream<'_>, _: &mut WireEntities<'_>) {}
+
+    fn read(&self, _: &mut ReadStream<'_>, _: &mut WireEntities<'_>) -> Result<C, ReadError> {
+        Ok(C::default())
+    }
+}
+
+/// The codec of relations between entities, as [`ChildOf`](bevy_ecs::hierarchy::ChildOf).
+///
+/// A relation is there once the entity that it points to is.
+///
+/// ```
+/// use bevy_app::App;
+/// use bevy_ecs::prelude::*;
+/// use bevy_tightwire::prelude::*;
+///
+/// let mut app = App::new();
+/// app.replicate_as::<ChildOf, _>(RelationCodec);
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RelationCodec;
+
+impl<R: Relationship> Codec<R> for RelationCodec {
+    fn shape(&self) -> Shape {
+        Entity::describe()
+    }
+
+    fn write(&self, value: &R, stream: &mut WriteStream<'_>, entities: &mut WireEntities<'_>) {
+        let Ok(()) = stream.object(&entities.get(value.get()));
+    }
+
+    fn read(
+        &self,
+        stream: &mut ReadStream<'_>,
+        entities: &mut WireEntities<'_>,
+    ) -> Result<R, ReadError> {
+        let mut target = Entity::PLACEHOLDER;
+        stream.object(&mut target)?;
+        Ok(R::from(entities.get(target)))
+    }
+
+    fn is_present(&self, value: &R) -> bool {
+        value.get() != Entity::PLACEHOLDER
+    }
+}

@@ -1,0 +1,282 @@
+//! One replicated component: the typed code behind an untyped interface.
+
+use bevy_ecs::change_detection::{DetectChanges, Ref, Tick};
+use bevy_ecs::component::Component;
+use bevy_ecs::entity::Entity;
+use bevy_ecs::query::{QueryState, With};
+use bevy_ecs::world::{EntityRef, EntityWorldMut, World};
+use tightwire::schema::Schema;
+use tightwire::snapshot::{Config, Protocol, ProtocolError, Row, RowBuffer};
+use tightwire::stream::{ReadStream, Shape, WriteStream};
+
+use crate::client::EntityMap;
+use crate::codec::{Codec, WireEntities};
+use crate::component::WriteMode;
+use crate::history::History;
+use crate::server::{NetSlot, Replicated};
+
+/// A replicated component. Erasure is per component and not per value: everything that knows the
+/// type is behind these functions, and nothing casts a pointer.
+pub(crate) trait Column: Send + Sync {
+    fn shape(&self) -> Shape;
+
+    /// Builds the layout, and returns its number of columns.
+    fn prepare(&mut self, world: &mut World, config: Config) -> Result<usize, ProtocolError>;
+
+    /// Appends the slots of replicated entities whose component changed, or with `is_once` was
+    /// added, since a change tick.
+    fn scan(&mut self, world: &World, since: Since, is_once: bool, changed: &mut Vec<u32>);
+
+    /// Quantises the component of an entity; `None` if it has none.
+    fn quantise(
+        &mut self,
+        entity: EntityRef<'_>,
+        entities: &mut WireEntities<'_>,
+    ) -> Result<Option<&[u32]>, String>;
+
+    /// Writes the component of an entity of a client from its cells.
+    fn write(&mut self, world: &mut World, entity: Entity, cells: &[u32]) -> Written;
+
+    /// Returns the component of cells, as its type.
+    fn decode_any(
+        &self,
+        cells: &[u32],
+        entities: &mut WireEntities<'_>,
+    ) -> Option<Box<dyn core::any::Any>>;
+
+    fn remove(&self, entity: &mut EntityWorldMut<'_>);
+
+    /// Keeps the value after a tick, if the component is predicted.
+    fn record(&mut self, entity: EntityRef<'_>, tick: u32);
+
+    /// Sets the component back to the state after a tick: the value that was kept, if its cells are
+    /// these ones, or else that of the cells. `None` if the entity did not have it.
+    fn restore(&mut self, world: &mut World, entity: Entity, tick: u32, cells: Option<&[u32]>);
+
+    /// Sets the component back to the kept value after a tick, if there is one.
+    fn put_back(&mut self, entity: &mut EntityWorldMut<'_>, tick: u32);
+
+    fn forget(&mut self, entity: Entity);
+
+    /// Gives access to the type, for [`keep_history`](crate::component::Registrar::keep_history).
+    fn as_any(&mut self) -> &mut dyn core::any::Any;
+}
+
+/// The outcome of writing a component.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Written {
+    Done,
+    /// The component names an entity that does not exist here yet.
+    Waits,
+    /// The cells are of no valid value.
+    Refused,
+}
+
+/// The change ticks between which a scan finds changes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Since {
+    pub(crate) last: Tick,
+    pub(crate) now: Tick,
+}
+
+pub(crate) struct ColumnOf<C: Component, K> {
+    codec: K,
+    protocol: Option<Protocol>,
+    query: Option<SlotQuery<C>>,
+    pub(crate) history: Option<History<C>>,
+    packet: Vec<u8>,
+    row: RowBuffer,
+}
+
+type SlotQuery<C> = QueryState<(&'static NetSlot, Ref<'static, C>), With<Replicated>>;
+
+impl<C: Component, K: Codec<C>> ColumnOf<C, K> {
+    pub(crate) fn new(codec: K) -> Self {
+        Self {
+            codec,
+            protocol: None,
+            query: None,
+            history: None,
+            packet: Vec::new(),
+            row: RowBuffer::default(),
+        }
+    }
+
+    /// Quantises a value into `self.row`.
+    fn quantise_value(
+        codec: &K,
+        protocol: Option<&Protocol>,
+        value: &C,
+        entities: &mut WireEntities<'_>,
+        packet: &mut [u8],
+        row: &mut RowBuffer,
+    ) -> Result<(), String> {
+        let Some(protocol) = protocol else { return Err("it is not prepared".into()) };
+        let mut stream = WriteStream::new(packet);
+        codec.write(value, &mut stream, entities);
+        let written = stream.finish().map_err(|error| error.to_string())?;
+        protocol.quantise_packet(0, written, row).map_err(|error| error.to_string())
+    }
+
+    fn decode(&self, cells: &[u32], entities: &mut WireEntities<'_>) -> Option<C> {
+        let row = Row { class: 0, cells };
+        self.protocol.as_ref()?.packet_of(row, |packet| {
+            let mut stream = ReadStream::new(packet);
+            self.codec.read(&mut stream, entities).ok()
+        })?
+    }
+}
+
+impl<C, K> Column for ColumnOf<C, K>
+where
+    C: Component<Mutability: WriteMode<C>>,
+    K: Codec<C>,
+{
+    fn shape(&self) -> Shape {
+        self.codec.shape()
+    }
+
+    fn prepare(&mut self, world: &mut World, config: Config) -> Result<usize, ProtocolError> {
+        let name = core::any::type_name::<C>();
+        let schema = Schema::new(self.shape());
+        let schema = schema.map_err(|error| ProtocolError::Layout {
+            class: name.into(),
+            reason: error.to_string(),
+        })?;
+        let bytes = schema.max_bits().div_ceil(8) as usize;
+        let protocol = Protocol::builder(config).class_of(name, schema).build()?;
+        let columns = protocol.columns(0);
+        self.packet = vec![0; bytes.next_multiple_of(8)];
+        self.protocol = Some(protocol);
+        self.query = Some(QueryState::new(world));
+        Ok(columns)
+    }
+
+    fn scan(&mut self, world: &World, since: Since, is_once: bool, changed: &mut Vec<u32>) {
+        let Some(query) = &mut self.query else { return };
+        if let Ok(tables) = query.contiguous_iter(world) {
+            for (slots, components) in tables {
+                let ticks = match is_once {
+                    true => components.added_ticks_slice(),
+                    false => components.changed_ticks_slice(),
+                };
+                collect_newer(slots, ticks, since, changed);
+            }
+            return;
+        }
+        // Sparse sets are not contiguous.
+        for (slot, component) in query.iter(world) {
+            let tick = if is_once { component.added() } else { component.last_changed() };
+            if tick.is_newer_than(since.last, since.now) {
+                changed.push(slot.0);
+            }
+        }
+    }
+
+    fn quantise(
+        &mut self,
+        entity: EntityRef<'_>,
+        entities: &mut WireEntities<'_>,
+    ) -> Result<Option<&[u32]>, String> {
+        let Some(value) = entity.get::<C>() else { return Ok(None) };
+        let Self { codec, protocol, packet, row, .. } = self;
+        Self::quantise_value(codec, protocol.as_ref(), value, entities, packet, row)?;
+        Ok(Some(self.row.row().cells))
+    }
+
+    fn write(&mut self, world: &mut World, entity: Entity, cells: &[u32]) -> Written {
+        // The map is in the world while components are inserted: observers may read it.
+        let map = world.resource::<EntityMap>();
+        let mut map = |entity| map.map(entity);
+        let mut entities = WireEntities::new(&mut map);
+        let Some(value) = self.decode(cells, &mut entities) else { return Written::Refused };
+        if entities.missing().is_some() {
+            return Written::Waits;
+        }
+        // An entity that the game has despawned stays away.
+        let is_present = self.codec.is_present(&value);
+        match world.get_entity_mut(entity) {
+            Ok(mut entity) if is_present => C::Mutability::write(&mut entity, value),
+            Ok(mut entity) => drop(entity.remove::<C>()),
+            Err(_) => {}
+        }
+        Written::Done
+    }
+
+    fn decode_any(
+        &self,
+        cells: &[u32],
+        entities: &mut WireEntities<'_>,
+    ) -> Option<Box<dyn core::any::Any>> {
+        Some(Box::new(self.decode(cells, entities)?))
+    }
+
+    fn remove(&self, entity: &mut EntityWorldMut<'_>) {
+        entity.remove::<C>();
+    }
+
+    fn record(&mut self, entity: EntityRef<'_>, tick: u32) {
+        if let Some(history) = &mut self.history {
+            history.record(entity, tick);
+        }
+    }
+
+    fn restore(&mut self, world: &mut World, entity: Entity, tick: u32, cells: Option<&[u32]>) {
+        let Some(cells) = cells else {
+            if let Ok(mut entity) = world.get_entity_mut(entity) {
+                entity.remove::<C>();
+            }
+            return;
+        };
+        let map = world.resource::<EntityMap>();
+        let mut map = |entity| map.map(entity);
+        let mut entities = WireEntities::new(&mut map);
+        let Self { codec, protocol, packet, row, history, .. } = self;
+        let kept = history.as_ref().and_then(|history| history.get(entity, tick)?);
+        let is_exact = kept.is_some_and(|value| {
+            let protocol = protocol.as_ref();
+            Self::quantise_value(codec, protocol, value, &mut entities, packet, row).is_ok()
+                && row.row().cells == cells
+        });
+        // What the server has in the resolution of the wire, this side has exactly.
+        let value = if is_exact { None } else { self.decode(cells, &mut entities) };
+        let Ok(mut entity) = world.get_entity_mut(entity) else { return };
+        match (value, &self.history) {
+            (Some(value), _) if self.codec.is_present(&value) => {
+                C::Mutability::write_silently(&mut entity, value);
+            }
+            (None, Some(history)) if is_exact => drop(history.restore(&mut entity, tick)),
+            _ => {}
+        }
+    }
+
+    fn put_back(&mut self, entity: &mut EntityWorldMut<'_>, tick: u32) {
+        if let Some(history) = &self.history {
+            history.restore(entity, tick);
+        }
+    }
+
+    fn forget(&mut self, entity: Entity) {
+        if let Some(history) = &mut self.history {
+            history.forget(entity);
+        }
+    }
+
+    fn as_any(&mut self) -> &mut dyn core::any::Any {
+        &mut self.history
+    }
+}
+
+/// Appends the slots whose change tick is newer. Not generic, so that it is compiled once.
+fn collect_newer(slots: &[NetSlot], ticks: &[Tick], since: Since, changed: &mut Vec<u32>) {
+    const BLOCK: usize = 64;
+    for (slots, ticks) in slots.chunks(BLOCK).zip(ticks.chunks(BLOCK)) {
+        // One decision for a block: most blocks have no change.
+        let age = since.now.get().wrapping_sub(since.last.get());
+        let is_newer = |tick: &Tick| since.now.get().wrapping_sub(tick.get()) < age;
+        if ticks.iter().fold(false, |any, tick| any | is_newer(tick)) {
+            let newer = slots.iter().zip(ticks).filter(|(_, tick)| is_newer(tick));
+            changed.extend(newer.map(|(slot, _)| slot.0));
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Lag compensation: the world as a client saw it.
+
+use core::any::TypeId;
+
+use bevy_ecs::component::Component;
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::{Query, Res};
+use bevy_ecs::system::SystemParam;
+
+use crate::classes::Replication;
+use crate::codec::WireEntities;
+use crate::face::PastRows;
+use crate::owner::ConnectedClient;
+use crate::server::{Collector, NetServer, NetSlot};
+
+/// A system parameter that reads entities as a client saw them when it made the input of this tick,
+/// its interpolation delay included. Nothing in the world is moved.
+///
+/// The client's own entities are at the present, since it predicts them.
+///
+/// ```
+/// use bevy_ecs::prelude::*;
+/// use bevy_tightwire::prelude::*;
+///
+/// #[derive(Component, Wire, Default)]
+/// struct Position(#[wire(spatial, min = -500.0, max = 500.0, resolution = 0.01)] [f32; 2]);
+/// #[derive(Component)]
+/// struct Shot(f32);
+///
+/// fn hit(shots: Query<(&Shot, &OwnedBy)>, targets: Query<(Entity, &Position)>, lag: LagCompensation) {
+///     for (shot, owner) in &shots {
+///         for (target, present) in &targets {
+///             let seen = lag.as_seen_by(owner.0, |past| past.get::<Position>(target)).flatten();
+///             let position = seen.as_ref().unwrap_or(present);
+///             if (position.0[0] - shot.0).abs() < 1.0 {
+///                 println!("{target} is hit");
+///             }
+///         }
+///     }
+/// }
+/// # bevy_ecs::system::assert_is_system(hit);
+/// ```
+#[derive(SystemParam)]
+pub struct LagCompensation<'w, 's> {
+    server: Option<Res<'w, NetServer>>,
+    replication: Option<Res<'w, Replication>>,
+    collector: Res<'w, Collector>,
+    clients: Query<'w, 's, &'static ConnectedClient>,
+    slots: Query<'w, 's, (Entity, &'static NetSlot)>,
+}
+
+impl LagCompensation<'_, '_> {
+    /// Reads the world as a client saw it. `None` for the local player, who sees the present, and
+    /// for an entity that is no client.
+    pub fn as_seen_by<R>(
+        &self,
+        client: Entity,
+        read: impl FnOnce(&PastView<'_>) -> R,
+    ) -> Option<R> {
+        let server = self.server.as_ref()?;
+        let replication = self.replication.as_ref()?;
+        let peer = self.clients.get(client).ok()?.peer?;
+        let (mut read, mut result) = (Some(read), None);
+        server.0.as_seen_by(peer, &mut |rows| {
+            let view =
+                PastView { rows, replication, collector: &self.collector, slots: &self.slots };
+            result = read.take().map(|read| read(&view));
+        });
+        result
+    }
+}
+
+impl core::fmt::Debug for LagCompensation<'_, '_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("LagCompensation").finish_non_exhaustive()
+    }
+}
+
+/// The world as a client saw it: see [`LagCompensation`].
+pub struct PastView<'p> {
+    rows: &'p dyn PastRows,
+    replication: &'p Replication,
+    collector: &'p Collector,
+    slots: &'p Query<'p, 'p, (Entity, &'static NetSlot)>,
+}
+
+impl PastView<'_> {
+    /// Returns a component of an entity as the client saw it. `None` if the entity did not exist, did
+    /// not have it, or is not replicated.
+    #[must_use]
+    pub fn get<C: Component>(&self, entity: Entity) -> Option<C> {
+        let (_, slot) = self.slots.get(entity).ok()?;
+        self.read(*slot)
+    }
+
+    /// Iterates over the entities that still exist, with a component as the client saw it.
+    pub fn iter<C: Component>(&self) -> impl Iterator<Item = (Entity, C)> {
+        self.slots.iter().filter_map(|(entity, slot)| Some((entity, self.read(*slot)?)))
+    }
+
+    fn read<C: Component>(&self, slot: NetSlot) -> Option<C> {
+        let id = self.collector.id_of(slot)?;
+        let columns = &self.replication.columns;
+        let column = columns.iter().position(|entry| entry.type_id == TypeId::of::<C>())?;
+        let mut value = None;
+        self.rows.row(id, &mut |row| {
+            let class = self.replication.classes.get(usize::from(row.class));
+            let place = class.and_then(|class| class.fields.get(column)?.as_ref());
+            let cells = place.and_then(|place| place.in_row(row.cells));
+            let mut map =
+                |wire| self.collector.entity_of(tightwire::ObjectId::of_wire_entity(wire)?);
+            let mut entities = WireEntities::new(&mut map);
+            let read =
+                cells.and_then(|cells| columns[column].column.decode_any(cells, &mut entities));
+            value = read.and_then(|read| read.downcast::<C>().ok());
+        });
+        value.map(|value| *value)
+    }
+}
+
+impl core::fmt::Debug for PastView<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("PastView").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,191 @@
+//! Multiplayer for Bevy in one plugin: replication, prediction and interpolation of components over an
+//! encrypted network, in the smallest packets there are.
+//!
+//! It is made of [Tightwire](https://docs.rs/tightwire). The version of Bevy that each version of this
+//! crate is for is in its README.
+//!
+//! # A game
+//!
+//! A component derives [`Wire`](tightwire::Wire), which declares the range of each field. One line
+//! registers it, and a marker replicates an entity. The same systems run in single player, on a
+//! listen server, on a dedicated server and, in advance, on clients.
+//!
+//! ```
+//! # #[cfg(feature = "test")]
+//! # {
+//! use bevy_app::prelude::*;
+//! use bevy_ecs::prelude::*;
+//! use bevy_tightwire::TestNet;
+//! use bevy_tightwire::prelude::*;
+//! use std::time::Duration;
+//!
+//! #[derive(Component, Wire, Clone, Default)]
+//! struct Position(#[wire(spatial, min = -500.0, max = 500.0, resolution = 0.01)] [f32; 2]);
+//!
+//! #[derive(Wire, Clone, Default)]
+//! struct Move {
+//!     #[wire(range = -1..=1)]
+//!     x: i8,
+//! }
+//! impl Input for Move {}
+//!
+//! fn game(app: &mut App) {
+//!     app.add_plugins(TightwirePlugins::new("game", "1.0"))
+//!         .add_input::<Move>()
+//!         .add_observer(add_player)
+//!         .add_systems(RunFixedMainLoop, press.in_set(NetworkSet::WriteInput))
+//!         .add_systems(FixedUpdate, movement);
+//!     app.replicate::<Position>().predict().interpolate();
+//! }
+//!
+//! fn add_player(joined: On<Add, ConnectedClient>, mut commands: Commands) {
+//!     let owner = OwnedBy(joined.entity);
+//!     commands.spawn((Replicated, owner, Position::default(), Controls::<Move>::default()));
+//! }
+//!
+//! fn press(mut input: ResMut<LocalInput<Move>>) {
+//!     **input = Move { x: 1 };
+//! }
+//!
+//! fn movement(mut players: Query<(&mut Position, &Controls<Move>)>) {
+//!     for (mut position, input) in &mut players {
+//!         position.0[0] += 0.1 * f32::from(input.x);
+//!     }
+//! }
+//!
+//! // For tests of games: a server and two clients, with 100 ms round trip, jitter and loss.
+//! let mut net = TestNet::new(TestNet::bad_link(), 1, 2, game);
+//! net.run(Duration::from_secs(3));
+//! for client in &mut net.clients {
+//!     let world = client.world_mut();
+//!     assert_eq!(world.query::<&Position>().iter(world).count(), 2);
+//!     let mut own = world.query_filtered::<&Position, With<Predicted>>();
+//!     assert!(own.single(world).is_ok_and(|position| position.0[0] > 5.0));
+//! }
+//! # }
+//! ```
+//!
+//! # Modes
+//!
+//! [`NetCommandsExt`] has the commands `serve`, `host`, `connect` and `disconnect`; [`NetMode`] is the
+//! mode, and [`ClientState`] and [`ServerState`] tell how it goes. Before the first command, and after
+//! `disconnect`, the app is single player.
+//!
+//! A client is an entity with [`ConnectedClient`] on the side that has authority, and so is the local
+//! player. [`OwnedBy`] gives entities to it. [`Simulated`] is on the entities that this side steps, so
+//! that systems need no run condition.
+//!
+//! # Replication
+//!
+//! [`NetAppExt`] registers components: [`replicate`](NetAppExt::replicate),
+//! [`replicate_group`](NetAppExt::replicate_group), [`replicate_as`](NetAppExt::replicate_as) for
+//! components of other crates, [`replicate_once`](NetAppExt::replicate_once) and
+//! [`replicate_resource`](NetAppExt::replicate_resource). [`Replicated`] replicates an entity. Changes
+//! are found by Bevy's change detection; a component whose value in the resolution of the wire is the
+//! same costs nothing.
+//!
+//! An entity is one object of Tightwire's snapshots. Its class is that of the largest group whose
+//! components it has, and everything else that it has is optional in it. A client never sees half of
+//! an entity, and changes of one tick come together.
+//!
+//! [`EntityMap`] maps entities of a client to objects of the server. Entities in components are mapped
+//! by [`map_entities`](Registration::map_entities), and waited for. [`NetScope`], [`ClientRooms`],
+//! [`ClientTeam`] and [`Viewer`] say who sees an entity, [`owner_only`](Registration::owner_only) and
+//! [`except_owner`](Registration::except_owner) who sees a component.
+//!
+//! # Messages
+//!
+//! Messages and events are Bevy's: [`add_client_message`](NetAppExt::add_client_message) makes a
+//! message `M` of a client a [`FromClient<M>`](FromClient), and
+//! [`add_server_message`](NetAppExt::add_server_message) a [`ToClients<M>`](ToClients) an `M` of each
+//! recipient. By default a client reads it when it shows the tick in which it was sent.
+//!
+//! # Prediction
+//!
+//! [`add_input`](NetAppExt::add_input) sets the input. The game writes [`LocalInput`], and reads
+//! [`Controls`] of an entity. A client steps the entities that it owns with
+//! [`predict`](Registration::predict)ed components in `FixedMain`, ahead of the server. When the
+//! server's state of a tick differs, the ticks since are replayed, and the visible error fades. Rules:
+//!
+//! 1. Predicted components change only in `FixedMain`.
+//! 2. Systems that change them read only replicated components, those of
+//!    [`rollback`](NetAppExt::rollback), [`Controls`], [`NetTick`] and `Time`.
+//! 3. The order of these systems is given, as by `chain`.
+//! 4. Sounds and sparks are behind `run_if(not(is_replaying))`.
+//! 5. Predicted spawns have [`PreSpawned`], predicted despawns are by
+//!    [`net_despawn`](NetEntityCommandsExt::net_despawn).
+//!
+//! [`LagCompensation`] reads the world as a client saw it.
+#![forbid(unsafe_code)]
+
+mod app;
+mod classes;
+mod client;
+mod codec;
+mod column;
+mod component;
+#[cfg(feature = "diagnostics")]
+mod diagnostics;
+mod face;
+mod history;
+mod input;
+mod lag;
+mod message;
+mod mode;
+mod owner;
+mod plugin;
+mod registry;
+mod resource;
+mod server;
+mod step;
+#[cfg(feature = "test")]
+mod test_net;
+#[cfg(feature = "transform")]
+mod transform;
+
+pub use app::{NetAppExt, Registration};
+pub use client::{EntityMap, NetEntityCommandsExt, Predicted, Remote, client_stats};
+pub use codec::{Codec, RelationCodec, WireEntities};
+pub use component::{ComponentGroup, NetComponent, One, PredictGroup, WriteMode};
+#[cfg(feature = "diagnostics")]
+pub use diagnostics::NetDiagnosticsPlugin;
+pub use input::{Controls, LocalInput};
+pub use lag::{LagCompensation, PastView};
+pub use message::{FromClient, NetData, NetTriggerExt, Recipients, ToClients, When};
+pub use mode::{
+    ClientState, Disconnected, NetCommandsExt, NetMode, ServerState, has_authority,
+    has_local_player, is_connected, is_replaying,
+};
+pub use owner::{ConnectedClient, ConnectionLost, LocalClient, Owned, OwnedBy, Owns, Simulated};
+pub use plugin::{NetworkSet, TightwireClientPlugin, TightwirePlugins, TightwireServerPlugin};
+pub use server::{
+    ClientRooms, ClientTeam, NetPriority, NetScope, PreSpawned, Replicated, Viewer, object_of,
+};
+pub use step::NetTick;
+#[cfg(feature = "test")]
+pub use test_net::TestNet;
+pub use tightwire;
+#[cfg(feature = "transform")]
+pub use transform::TransformCodec;
+
+/// The names that most games use. None of them is in a prelude of Bevy.
+pub mod prelude {
+    pub use crate::{
+        ClientRooms, ClientState, ClientTeam, ConnectedClient, Controls, Disconnected, EntityMap,
+        FromClient, LagCompensation, LocalClient, LocalInput, NetAppExt, NetCommandsExt,
+        NetComponent, NetEntityCommandsExt, NetMode, NetPriority, NetScope, NetTick, NetTriggerExt,
+        NetworkSet, Owned, OwnedBy, Owns, PreSpawned, Predicted, Recipients, RelationCodec, Remote,
+        Replicated, ServerState, Simulated, TightwireClientPlugin, TightwirePlugins,
+        TightwireServerPlugin, ToClients, Viewer, When, has_authority, has_local_player,
+        is_connected, is_replaying,
+    };
+    pub use tightwire::Wire;
+    pub use tightwire::message::Delivery;
+    pub use tightwire::play::Input;
+    pub use tightwire::snapshot::{RoomId, Scope, TeamId};
+}
+
+/// Compiles and runs the README's example with the tests.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -1,0 +1,340 @@
+//! Modes: single player, listen server, dedicated server and client, chosen at run time.
+
+use core::time::Duration;
+
+use bevy_ecs::entity::Entity;
+use bevy_ecs::message::Message;
+use bevy_ecs::query::With;
+use bevy_ecs::resource::Resource;
+use bevy_ecs::system::{Commands, Res, ResMut};
+use bevy_ecs::world::World;
+use bevy_state::state::{NextState, State, States};
+use bevy_time::{Real, Time};
+use tightwire::play::{Game, ObjectConfig};
+use tightwire::session::Admit;
+use tightwire::snapshot::Scope;
+use tightwire::transport::Transport;
+
+use crate::classes::Replication;
+use crate::client::{ClientReplica, NetClient};
+use crate::face::{AnyGate, AnyTransport, ClientFace, ServerFace};
+use crate::owner::{ConnectedClient, LocalClient};
+use crate::plugin::{GameName, NetConfig, Roles};
+use crate::registry::Registry;
+use crate::server::{Collector, NetServer};
+
+/// The mode of an app, which commands change: see [`NetCommandsExt`].
+///
+/// | mode | by | authority | local player |
+/// |---|---|---|---|
+/// | `Offline` | nothing, or [`disconnect`](NetCommandsExt::disconnect) | yes | yes |
+/// | `Host` | [`host`](NetCommandsExt::host) | yes | yes |
+/// | `Dedicated` | [`serve`](NetCommandsExt::serve) | yes | no |
+/// | `Client` | [`connect`](NetCommandsExt::connect) | no | yes |
+#[derive(Resource, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum NetMode {
+    /// Single player.
+    #[default]
+    Offline,
+    /// A listen server: others connect, and the host plays without a copy of the world.
+    Host,
+    /// A dedicated server, without a player of its own.
+    Dedicated,
+    /// A client of a server.
+    Client,
+}
+
+impl NetMode {
+    /// Whether this side decides what happens.
+    #[must_use]
+    pub fn has_authority(self) -> bool {
+        self != Self::Client
+    }
+
+    /// Whether somebody plays here.
+    #[must_use]
+    pub fn has_local_player(self) -> bool {
+        self != Self::Dedicated
+    }
+
+    /// Whether clients can connect.
+    #[must_use]
+    pub fn is_serving(self) -> bool {
+        matches!(self, Self::Host | Self::Dedicated)
+    }
+}
+
+/// The state of a client's connection.
+#[derive(States, Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum ClientState {
+    /// This app is no client.
+    #[default]
+    Disconnected,
+    /// A connection is being established, or was lost and is established again.
+    Connecting,
+    /// The server has accepted this client.
+    Connected,
+}
+
+/// The state of a server.
+#[derive(States, Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum ServerState {
+    /// This app is no server.
+    #[default]
+    Stopped,
+    /// Clients can connect.
+    Running,
+}
+
+/// A message of a client: the connection has ended for good, or was never established. The app is
+/// offline again.
+#[derive(Message, Clone, PartialEq, Eq, Debug)]
+pub struct Disconnected {
+    /// The reason, for people.
+    pub reason: String,
+}
+
+/// A run condition: this side decides what happens.
+#[must_use]
+pub fn has_authority(mode: Res<'_, NetMode>) -> bool {
+    mode.has_authority()
+}
+
+/// A run condition: somebody plays here.
+#[must_use]
+pub fn has_local_player(mode: Res<'_, NetMode>) -> bool {
+    mode.has_local_player()
+}
+
+/// A run condition: this app is a client that the server has accepted.
+#[must_use]
+pub fn is_connected(state: Res<'_, State<ClientState>>) -> bool {
+    *state.get() == ClientState::Connected
+}
+
+/// A run condition: the running tick was stepped before, and is replayed after a correction. Sounds
+/// and sparks were there already: `run_if(not(is_replaying))`.
+#[must_use]
+pub fn is_replaying(tick: Res<'_, crate::NetTick>) -> bool {
+    tick.is_replay
+}
+
+/// Commands that change the mode of an app.
+///
+/// ```
+/// use bevy_app::prelude::*;
+/// use bevy_ecs::prelude::*;
+/// use bevy_tightwire::prelude::*;
+/// use tightwire::session::OpenToAnyone;
+/// use tightwire::transport::InProcess;
+///
+/// fn start(mut commands: Commands) {
+///     let (_, end) = InProcess::pair();
+///     commands.host(end, OpenToAnyone::default());
+/// }
+///
+/// let mut app = App::new();
+/// app.add_plugins(TightwirePlugins::new("game", "1.0")).add_systems(Startup, start);
+/// app.finish();
+/// app.update();
+/// assert_eq!(*app.world().resource::<NetMode>(), NetMode::Host);
+/// ```
+pub trait NetCommandsExt {
+    /// Becomes a dedicated server.
+    fn serve(
+        &mut self,
+        transport: impl Transport + Send + Sync + 'static,
+        gate: impl Admit + 'static,
+    );
+
+    /// Becomes a listen server, whose host plays too.
+    fn host(
+        &mut self,
+        transport: impl Transport + Send + Sync + 'static,
+        gate: impl Admit + 'static,
+    );
+
+    /// Becomes a client, which connects with a token.
+    fn connect(&mut self, transport: impl Transport + Send + Sync + 'static, token: &[u8]);
+
+    /// Ends serving, hosting or being a client: the app is offline.
+    fn disconnect(&mut self);
+
+    /// Disconnects a client at once, with a reason that it gets to read.
+    fn kick(&mut self, client: Entity, reason: &str);
+}
+
+impl NetCommandsExt for Commands<'_, '_> {
+    fn serve(
+        &mut self,
+        transport: impl Transport + Send + Sync + 'static,
+        gate: impl Admit + 'static,
+    ) {
+        let (transport, gate) = (Box::new(transport), AnyGate(Box::new(gate)));
+        self.queue(move |world: &mut World| {
+            start_server(world, NetMode::Dedicated, transport, gate);
+        });
+    }
+
+    fn host(
+        &mut self,
+        transport: impl Transport + Send + Sync + 'static,
+        gate: impl Admit + 'static,
+    ) {
+        let (transport, gate) = (Box::new(transport), AnyGate(Box::new(gate)));
+        self.queue(move |world: &mut World| start_server(world, NetMode::Host, transport, gate));
+    }
+
+    fn connect(&mut self, transport: impl Transport + Send + Sync + 'static, token: &[u8]) {
+        let (transport, token) = (Box::new(transport), token.to_vec());
+        self.queue(move |world: &mut World| start_client(world, transport, &token));
+    }
+
+    fn disconnect(&mut self) {
+        self.queue(|world: &mut World| {
+            stop(world);
+            begin(world, NetMode::Offline);
+        });
+    }
+
+    fn kick(&mut self, client: Entity, reason: &str) {
+        let reason = reason.to_string();
+        self.queue(move |world: &mut World| {
+            let peer = world.get::<ConnectedClient>(client).and_then(|client| client.peer);
+            if let (Some(peer), Some(mut server)) = (peer, world.get_resource_mut::<NetServer>()) {
+                server.0.kick(peer, &reason);
+            }
+        });
+    }
+}
+
+fn start_server(world: &mut World, mode: NetMode, transport: AnyTransport, gate: AnyGate) {
+    stop(world);
+    let Some(game) = declare(world) else {
+        return begin(world, NetMode::Offline);
+    };
+    let config = world.resource::<NetConfig>().server.clone();
+    let registry = world.resource::<Registry>();
+    match registry.input.serve(game, config, gate, transport) {
+        Ok(server) => {
+            world.insert_resource(NetServer(server));
+            world.resource_mut::<Collector>().start_over();
+            world.resource_mut::<NextState<ServerState>>().set(ServerState::Running);
+            begin(world, mode);
+        }
+        Err(error) => {
+            log::error!("the server cannot start: {error}");
+            begin(world, NetMode::Offline);
+        }
+    }
+}
+
+fn start_client(world: &mut World, transport: AnyTransport, token: &[u8]) {
+    stop(world);
+    let Some(game) = declare(world) else {
+        return begin(world, NetMode::Offline);
+    };
+    let config = world.resource::<NetConfig>().client.clone();
+    let registry = world.resource::<Registry>();
+    match registry.input.connect(game, config, token, transport) {
+        Ok(client) => {
+            world.insert_resource(NetClient(client));
+            world.resource_mut::<NextState<ClientState>>().set(ClientState::Connecting);
+            begin(world, NetMode::Client);
+        }
+        Err(error) => {
+            log::error!("the client cannot start: {error}");
+            begin(world, NetMode::Offline);
+        }
+    }
+}
+
+/// Declares the game of Play from the classes and messages of the app.
+fn declare(world: &World) -> Option<Game> {
+    let (Some(replication), Some(GameName { name, version })) =
+        (world.get_resource::<Replication>(), world.get_resource::<GameName>())
+    else {
+        log::error!(
+            "the app is not complete: `App::finish` was not called, or it reported an error"
+        );
+        return None;
+    };
+    let mut game =
+        Game::new(name, version).tick_rate(replication.protocol.config().ticks_per_second);
+    for class in &replication.classes {
+        let config = ObjectConfig {
+            scope: Some(Scope::Always),
+            predict: !class.predicted.is_empty(),
+            ..ObjectConfig::default()
+        };
+        game = game.object_of(&class.name, class.schema.clone(), config);
+        let predicted: Vec<_> = class.predicted.iter().map(String::as_str).collect();
+        game = game.predict_fields(&class.name, &predicted);
+    }
+    for channel in &world.resource::<Registry>().channels {
+        let (name, schema) = channel.declaration();
+        game = game.message_of(name, schema);
+    }
+    Some(game)
+}
+
+/// Begins a mode, with its local player.
+pub(crate) fn begin(world: &mut World, mode: NetMode) {
+    world.insert_resource(mode);
+    if !world.resource::<Roles>().has_client || !mode.has_local_player() {
+        return;
+    }
+    match mode.has_authority() {
+        true => world.spawn((LocalClient, ConnectedClient { peer: None })),
+        false => world.spawn(LocalClient),
+    };
+}
+
+/// Ends the running mode: its connections, its clients and what they own.
+pub(crate) fn stop(world: &mut World) {
+    let now = world.resource::<Time<Real>>().elapsed();
+    if let Some(mut client) = world.remove_resource::<NetClient>() {
+        client.0.disconnect(now);
+        client.0.send(now);
+        world.resource_mut::<Lingering>().clients.push((now.saturating_add(LINGER), client.0));
+        ClientReplica::despawn_all(world);
+        world.resource_mut::<NextState<ClientState>>().set(ClientState::Disconnected);
+    }
+    if let Some(mut server) = world.remove_resource::<NetServer>() {
+        server.0.stop(now);
+        world.resource_mut::<Lingering>().servers.push((now.saturating_add(LINGER), server.0));
+        Collector::forget_all(world);
+        world.resource_mut::<NextState<ServerState>>().set(ServerState::Stopped);
+    }
+    let mut clients = world.query_filtered::<Entity, With<ConnectedClient>>();
+    let mut local = world.query_filtered::<Entity, With<LocalClient>>();
+    let clients: Vec<_> = clients.iter(world).chain(local.iter(world)).collect();
+    for client in clients {
+        let _ = world.try_despawn(client);
+    }
+}
+
+/// Connections that have ended, for as long as their last packets may have to be repeated.
+#[derive(Resource, Default)]
+pub(crate) struct Lingering {
+    clients: Vec<(Duration, Box<dyn ClientFace>)>,
+    servers: Vec<(Duration, Box<dyn ServerFace>)>,
+}
+
+/// Time after which the other side has learned of the end, or will by its own timeout.
+const LINGER: Duration = Duration::from_secs(2);
+
+/// Repeats the last packets of connections that have ended.
+pub(crate) fn linger(time: Res<'_, Time<Real>>, mut lingering: ResMut<'_, Lingering>) {
+    let now = time.elapsed();
+    lingering.clients.retain_mut(|(until, client)| {
+        client.receive(now);
+        client.send(now);
+        now < *until
+    });
+    lingering.servers.retain_mut(|(until, server)| {
+        server.receive(now);
+        server.send(now);
+        now < *until
+    });
+}

@@ -1,0 +1,70 @@
+//! Clients as entities, and what they own.
+
+use bevy_ecs::component::Component;
+use bevy_ecs::entity::Entity;
+use bevy_ecs::lifecycle::{Insert, Remove};
+use bevy_ecs::observer::On;
+use bevy_ecs::prelude::{Commands, Query, With};
+use tightwire::PeerId;
+
+/// A client, where the authority is: an entity that lives from its joining to its leaving.
+///
+/// The local player of a listen server and of single player is one too, with [`LocalClient`]. So an
+/// observer of `On<Add, ConnectedClient>` makes a player in all modes.
+#[derive(Component, Clone, Copy, PartialEq, Eq, Debug)]
+#[component(immutable)]
+pub struct ConnectedClient {
+    /// The peer of the session; `None` for the local player.
+    pub peer: Option<PeerId>,
+}
+
+/// Marks the entity of the local player: on a listen server, in single player, and on a client.
+#[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LocalClient;
+
+/// Marks a [`ConnectedClient`] whose connection is lost, and which may resume.
+#[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ConnectionLost;
+
+/// The client that an entity belongs to: its inputs move the entity, and it predicts it. An owned
+/// entity goes with its client.
+///
+/// The authority inserts it. On a client, its own entities have it too, with the entity of
+/// [`LocalClient`].
+#[derive(Component, Clone, Copy, PartialEq, Eq, Debug)]
+#[relationship(relationship_target = Owns)]
+pub struct OwnedBy(pub Entity);
+
+/// The entities that a client owns: the counterpart of [`OwnedBy`].
+#[derive(Component, Clone, Debug, Default)]
+#[relationship_target(relationship = OwnedBy, linked_spawn)]
+pub struct Owns(Vec<Entity>);
+
+/// Marks the entities of the local player, in all modes.
+#[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Owned;
+
+/// Marks the entities that are simulated on this side: all replicated ones where the authority is,
+/// and the predicted ones of a client. Systems with `With<Simulated>` need no run condition.
+#[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Simulated;
+
+/// Marks what the local player owns.
+pub(crate) fn mark_owned(
+    inserted: On<'_, '_, Insert, OwnedBy>,
+    owners: Query<'_, '_, &OwnedBy>,
+    local: Query<'_, '_, (), With<LocalClient>>,
+    mut commands: Commands<'_, '_>,
+) {
+    let is_local = owners.get(inserted.entity).is_ok_and(|owner| local.contains(owner.0));
+    let mut entity = commands.entity(inserted.entity);
+    match is_local {
+        true => entity.try_insert(Owned),
+        false => entity.try_remove::<Owned>(),
+    };
+}
+
+/// Takes the mark away from what nobody owns.
+pub(crate) fn unmark_owned(removed: On<'_, '_, Remove, OwnedBy>, mut commands: Commands<'_, '_>) {
+    commands.entity(removed.entity).try_remove::<Owned>();
+}

@@ -1,0 +1,365 @@
+//! Collection: the changes of a tick, from the world to the server's objects.
+
+use bevy_ecs::change_detection::{Mut, Tick};
+use bevy_ecs::component::ComponentId;
+use bevy_ecs::entity::Entity;
+use bevy_ecs::prelude::{Resource, With, Without, World};
+use std::collections::HashMap;
+use tightwire::ObjectId;
+use tightwire::snapshot::{Row, RowBuffer};
+
+use super::relevancy::{self, Relevancy};
+use super::{NetServer, NetSlot, Replicated};
+use crate::classes::{Presence, Replication};
+use crate::codec::WireEntities;
+use crate::column::Since;
+use crate::face::ServerFace;
+use crate::registry::ColumnEntry;
+
+/// The replicated entities, and what happened to them since the last tick.
+#[derive(Resource, Default)]
+pub(crate) struct Collector {
+    slots: Vec<Option<Slot>>,
+    by_id: HashMap<ObjectId, Entity>,
+    free: Vec<u32>,
+    /// Entities that are replicated from now on.
+    spawned: Vec<Entity>,
+    despawned: Vec<u32>,
+    /// Slots and places of components that changed.
+    changed: Vec<(u32, usize)>,
+    removed: Vec<(u32, ComponentId)>,
+    /// References to entities that were not replicated when they were written.
+    unresolved: Vec<(u32, usize)>,
+    /// Places of such components in the row that was made last.
+    dangling: Vec<usize>,
+    pub(super) relevancy: Relevancy,
+    /// Change tick of the last collection; `None` if everything is to be collected.
+    last: Option<Tick>,
+    scanned: Vec<u32>,
+    row: RowBuffer,
+}
+
+/// A replicated entity.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    entity: Entity,
+    id: ObjectId,
+    class: u16,
+}
+
+impl Collector {
+    /// Forgets the objects of an earlier server.
+    pub(crate) fn start_over(&mut self) {
+        *self = Self::default();
+    }
+
+    /// Ends the replication of all entities, which stay in the world.
+    pub(crate) fn forget_all(world: &mut World) {
+        let mut slots = world.query_filtered::<Entity, With<NetSlot>>();
+        let entities: Vec<_> = slots.iter(world).collect();
+        for entity in entities {
+            world.entity_mut(entity).remove::<NetSlot>();
+        }
+        world.resource_mut::<Self>().start_over();
+    }
+
+    pub(super) fn handle_spawned(&mut self, entity: Entity) {
+        // Before the first collection, all entities are looked for anyway.
+        if self.last.is_some() {
+            self.spawned.push(entity);
+        }
+    }
+
+    pub(super) fn handle_despawned(&mut self, slot: NetSlot) {
+        self.despawned.push(slot.0);
+    }
+
+    pub(super) fn handle_removed(&mut self, slot: NetSlot, component: ComponentId) {
+        if self.last.is_some() {
+            self.removed.push((slot.0, component));
+        }
+    }
+
+    /// Returns the object of a replicated entity.
+    pub(crate) fn id_of(&self, slot: NetSlot) -> Option<ObjectId> {
+        self.slots.get(slot.0 as usize)?.map(|slot| slot.id)
+    }
+
+    /// Returns the entity of an object.
+    pub(crate) fn entity_of(&self, id: ObjectId) -> Option<Entity> {
+        self.by_id.get(&id).copied()
+    }
+
+    fn add(&mut self, slot: Slot) -> NetSlot {
+        self.by_id.insert(slot.id, slot.entity);
+        match self.free.pop() {
+            Some(place) => {
+                self.slots[place as usize] = Some(slot);
+                NetSlot(place)
+            }
+            None => {
+                self.slots.push(Some(slot));
+                NetSlot(self.slots.len() as u32 - 1)
+            }
+        }
+    }
+
+    fn remove_despawned(&mut self, server: &mut dyn ServerFace) -> bool {
+        let is_any = !self.despawned.is_empty();
+        for place in self.despawned.drain(..) {
+            if let Some(slot) = self.slots.get_mut(place as usize).and_then(Option::take) {
+                server.remove(slot.id);
+                self.by_id.remove(&slot.id);
+                self.free.push(place);
+            }
+        }
+        is_any
+    }
+}
+
+/// Collects the changes of a tick.
+pub(super) fn collect(world: &mut World) {
+    if !world.contains_resource::<NetServer>() || !world.contains_resource::<Replication>() {
+        return;
+    }
+    world.resource_scope(|world, mut server: Mut<'_, NetServer>| {
+        world.resource_scope(|world, mut replication: Mut<'_, Replication>| {
+            world.resource_scope(|world, mut collector: Mut<'_, Collector>| {
+                collector.run(world, &mut replication, &mut *server.0);
+            });
+        });
+    });
+}
+
+impl Collector {
+    fn run(
+        &mut self,
+        world: &mut World,
+        replication: &mut Replication,
+        server: &mut dyn ServerFace,
+    ) {
+        let has_despawned = self.remove_despawned(server);
+        if !server.has_players() {
+            // Nobody looks: the first player gets everything as it is then.
+            self.spawned.clear();
+            self.removed.clear();
+            self.relevancy.clear();
+            self.last = None;
+            return;
+        }
+        let now = world.increment_change_tick();
+        let is_fresh = self.last.is_none();
+        if is_fresh {
+            let mut new = world.query_filtered::<Entity, (With<Replicated>, Without<NetSlot>)>();
+            self.spawned.clear();
+            self.spawned.extend(new.iter(world));
+            let known = 0..self.slots.len() as u32;
+            let all = |place| (0..replication.columns.len()).map(move |column| (place, column));
+            self.changed.extend(known.flat_map(all));
+            let entities = self.slots.iter().flatten().map(|slot| slot.entity);
+            self.relevancy.start_over(world, entities);
+        }
+        self.spawn_new(world, replication, server);
+        if let Some(last) = self.last {
+            self.scan(world, replication, Since { last, now: world.read_change_tick() });
+        }
+        if has_despawned || is_fresh {
+            self.mark_references(world, replication);
+        }
+        for (place, component) in self.removed.drain(..) {
+            if let Some(column) = replication.place_of(component) {
+                self.changed.push((place, column));
+            }
+        }
+        self.changed.append(&mut self.unresolved);
+        self.write_changed(world, replication, server);
+        relevancy::write(world, self, server);
+        self.last = Some(now);
+    }
+
+    fn scan(&mut self, world: &World, replication: &mut Replication, since: Since) {
+        let Self { scanned, changed, .. } = self;
+        for (column, entry) in replication.columns.iter_mut().enumerate() {
+            scanned.clear();
+            entry.column.scan(world, since, entry.settings.is_once, scanned);
+            changed.extend(scanned.iter().map(|&place| (place, column)));
+        }
+    }
+
+    /// Writes the components with entities once more, since an entity that they name may be gone.
+    fn mark_references(&mut self, world: &World, replication: &Replication) {
+        for (column, entry) in replication.columns.iter().enumerate() {
+            if entry.settings.is_mapped {
+                for (place, slot) in (0u32..).zip(&self.slots) {
+                    let entity = slot.and_then(|slot| world.get_entity(slot.entity).ok());
+                    if entity.is_some_and(|entity| entity.contains_id(entry.component)) {
+                        self.changed.push((place, column));
+                    }
+                }
+            }
+        }
+    }
+
+    fn spawn_new(
+        &mut self,
+        world: &mut World,
+        replication: &mut Replication,
+        server: &mut dyn ServerFace,
+    ) {
+        let spawned = core::mem::take(&mut self.spawned);
+        for &entity in &spawned {
+            let Ok(new) = world.get_entity(entity) else { continue };
+            if new.contains::<NetSlot>() || !new.contains::<Replicated>() {
+                continue;
+            }
+            let class = self.make_row(world, replication, entity);
+            match server.spawn_row(self.row.row()) {
+                Ok(id) => {
+                    let slot = self.add(Slot { entity, id, class });
+                    self.unresolved.extend(self.dangling.drain(..).map(|column| (slot.0, column)));
+                    world.entity_mut(entity).insert(slot);
+                    self.relevancy.handle_spawned(entity);
+                }
+                Err(error) => log::error!("entity {entity} is not replicated: {error}"),
+            }
+        }
+        self.spawned = spawned;
+        self.spawned.clear();
+    }
+
+    /// Makes the whole row of an entity, and returns its class.
+    fn make_row(&mut self, world: &World, replication: &mut Replication, entity: Entity) -> u16 {
+        let entity = world.entity(entity);
+        let claim = replication.claim(entity.archetype()).clone();
+        let class = &replication.classes[usize::from(claim.class)];
+        let mut row = core::mem::take(&mut self.row);
+        let cells = row.reset(claim.class, class.width);
+        self.dangling.clear();
+        for &column in &claim.columns {
+            let Some(place) = &class.fields[column] else { continue };
+            let entry = &mut replication.columns[column];
+            let mut map = |entity| self.wire_entity(world, entity);
+            let mut entities = WireEntities::new(&mut map);
+            if let Some(written) = quantise(entry, entity, &mut entities) {
+                cells[place.cells.clone()].copy_from_slice(written);
+                if let Presence::Bit { cell, bit } = place.presence {
+                    cells[cell] |= bit;
+                }
+            }
+            if entities.missing().is_some() {
+                self.dangling.push(column);
+            }
+        }
+        self.row = row;
+        claim.class
+    }
+
+    fn write_changed(
+        &mut self,
+        world: &World,
+        replication: &mut Replication,
+        server: &mut dyn ServerFace,
+    ) {
+        let mut changed = core::mem::take(&mut self.changed);
+        changed.sort_unstable();
+        changed.dedup();
+        for run in changed.chunk_by(|one, other| one.0 == other.0) {
+            let place = run[0].0;
+            let Some(slot) = self.slots.get(place as usize).copied().flatten() else { continue };
+            let Ok(entity) = world.get_entity(slot.entity) else { continue };
+            if replication.claim(entity.archetype()).class != slot.class {
+                let class = self.make_row(world, replication, slot.entity);
+                self.unresolved.extend(self.dangling.drain(..).map(|column| (place, column)));
+                if let Err(error) = server.set_row(slot.id, self.row.row()) {
+                    log::warn!("entity {} keeps its state: {error}", slot.entity);
+                }
+                self.slots[place as usize] = Some(Slot { class, ..slot });
+                continue;
+            }
+            let columns = run.iter().map(|&(_, column)| column);
+            self.edit(world, replication, server, place, slot, columns);
+        }
+        changed.clear();
+        self.changed = changed;
+    }
+
+    /// Writes some components of an entity.
+    fn edit(
+        &mut self,
+        world: &World,
+        replication: &mut Replication,
+        server: &mut dyn ServerFace,
+        place: u32,
+        slot: Slot,
+        columns: impl Iterator<Item = usize> + Clone,
+    ) {
+        let entity = world.entity(slot.entity);
+        let claim = replication.claim(entity.archetype()).clone();
+        let mut unresolved = core::mem::take(&mut self.unresolved);
+        let edited = server.edit(slot.id, &mut |edit| {
+            for column in columns.clone() {
+                let class = &replication.classes[usize::from(slot.class)];
+                let Some(field) = class.fields[column].clone() else { continue };
+                let entry = &mut replication.columns[column];
+                let is_sent = claim.columns.binary_search(&column).is_ok();
+                let mut map = |entity| self.wire_entity(world, entity);
+                let mut entities = WireEntities::new(&mut map);
+                let written = if is_sent { quantise(entry, entity, &mut entities) } else { None };
+                let is_written = written.is_some();
+                match written {
+                    Some(cells) => edit.put(field.cells.clone(), cells),
+                    // A value that cannot be written leaves the one before.
+                    None if is_sent => continue,
+                    None => edit.clear(field.cells.clone()),
+                }
+                if let Presence::Bit { cell, bit } = field.presence {
+                    let mask = edit.row().cells.get(cell).copied().unwrap_or(0);
+                    let mask = if is_written { mask | bit } else { mask & !bit };
+                    edit.put(cell..cell + 1, &[mask]);
+                }
+                if entities.missing().is_some() {
+                    unresolved.push((place, column));
+                }
+            }
+        });
+        self.unresolved = unresolved;
+        if let Err(error) = edited {
+            log::warn!("entity {} keeps its state: {error}", slot.entity);
+        }
+    }
+
+    /// Returns the entity on the wire of a replicated entity.
+    fn wire_entity(&self, world: &World, entity: Entity) -> Option<Entity> {
+        self.id_of(*world.get::<NetSlot>(entity)?)?.to_wire_entity()
+    }
+}
+
+/// Quantises a component; `None` if the entity does not have it, or if it cannot be written, which
+/// is reported.
+fn quantise<'c>(
+    entry: &'c mut ColumnEntry,
+    entity: bevy_ecs::world::EntityRef<'_>,
+    entities: &mut WireEntities<'_>,
+) -> Option<&'c [u32]> {
+    let name = entry.name;
+    match entry.column.quantise(entity, entities) {
+        Ok(cells) => cells,
+        Err(error) => {
+            log::warn!("`{name}` of {} cannot be replicated: {error}", entity.id());
+            None
+        }
+    }
+}
+
+/// The row of an entity that a client predicts to spawn, and its class.
+pub(crate) fn predicted_row<'r>(
+    world: &World,
+    replication: &mut Replication,
+    entity: Entity,
+    row: &'r mut RowBuffer,
+) -> Row<'r> {
+    let mut collector = Collector { row: core::mem::take(row), ..Collector::default() };
+    collector.make_row(world, replication, entity);
+    *row = collector.row;
+    row.row()
+}

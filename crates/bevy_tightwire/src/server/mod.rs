@@ -1,0 +1,160 @@
+//! The side with authority: clients that come and go, and what is replicated to them.
+
+mod collect;
+mod relevancy;
+
+use bevy_app::prelude::*;
+use bevy_ecs::entity::Entity;
+use bevy_ecs::lifecycle::{HookContext, Remove};
+use bevy_ecs::observer::{Observer, On};
+use bevy_ecs::prelude::*;
+use bevy_ecs::world::DeferredWorld;
+use bevy_time::{Real, Time};
+use std::collections::HashMap;
+use tightwire::PeerId;
+use tightwire::play::ServerEvent;
+
+pub(crate) use collect::{Collector, predicted_row};
+pub use relevancy::{ClientRooms, ClientTeam, NetPriority, NetScope, PreSpawned, Viewer};
+
+use crate::classes::Replication;
+use crate::face::ServerFace;
+use crate::message;
+use crate::mode::NetMode;
+use crate::owner::{ConnectedClient, ConnectionLost, Simulated};
+use crate::plugin::NetworkSet;
+
+/// Replicates an entity: the side with authority inserts it.
+///
+/// All registered components of the entity are then on every client to which it is relevant, until
+/// it is despawned or the marker is removed.
+///
+/// ```
+/// use bevy_ecs::prelude::*;
+/// use bevy_tightwire::prelude::*;
+///
+/// #[derive(Component, Wire, Default)]
+/// struct Health(#[wire(range = 0..=100)] u8);
+///
+/// fn spawn(mut commands: Commands) {
+///     commands.spawn((Replicated, Health(100)));
+/// }
+/// # bevy_ecs::system::assert_is_system(spawn);
+/// ```
+#[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[component(on_add = on_replicated, on_remove = on_not_replicated)]
+pub struct Replicated;
+
+/// The place of a replicated entity in the collector.
+#[derive(Component, Clone, Copy, PartialEq, Eq, Debug)]
+#[component(immutable)]
+pub(crate) struct NetSlot(pub(crate) u32);
+
+fn on_replicated(mut world: DeferredWorld<'_>, context: HookContext) {
+    if world.get_resource::<NetMode>().is_none_or(|mode| mode.has_authority()) {
+        world.commands().entity(context.entity).insert_if_new(Simulated);
+    }
+    if let Some(mut collector) = world.get_resource_mut::<Collector>() {
+        collector.handle_spawned(context.entity);
+    }
+}
+
+fn on_not_replicated(mut world: DeferredWorld<'_>, context: HookContext) {
+    let slot = world.get::<NetSlot>(context.entity).copied();
+    if let (Some(slot), Some(mut collector)) = (slot, world.get_resource_mut::<Collector>()) {
+        collector.handle_despawned(slot);
+        world.commands().entity(context.entity).try_remove::<(NetSlot, Simulated)>();
+    }
+}
+
+/// Returns the object that a replicated entity of a server is; `None` before its first tick, and
+/// while no client is connected.
+#[must_use]
+pub fn object_of(world: &World, entity: Entity) -> Option<tightwire::ObjectId> {
+    world.get_resource::<Collector>()?.id_of(*world.get::<NetSlot>(entity)?)
+}
+
+/// The running server.
+#[derive(Resource)]
+pub(crate) struct NetServer(pub(crate) Box<dyn ServerFace>);
+
+/// The entities of connected clients.
+#[derive(Resource, Default)]
+pub(crate) struct Clients {
+    by_peer: HashMap<PeerId, Entity>,
+}
+
+impl Clients {
+    pub(crate) fn entity(&self, peer: PeerId) -> Option<Entity> {
+        self.by_peer.get(&peer).copied()
+    }
+}
+
+pub(crate) fn build(app: &mut App) {
+    app.init_resource::<Clients>()
+        .add_systems(PreUpdate, receive.in_set(NetworkSet::Receive))
+        .add_systems(FixedLast, collect::collect.in_set(NetworkSet::Collect));
+    relevancy::build(app);
+}
+
+/// Notes each removed component of a replicated entity. `RemovedComponents` would not do: Bevy drops
+/// them in each frame, and not each frame has a tick.
+pub(crate) fn observe_removals(world: &mut World, replication: &Replication) {
+    let components: Vec<_> = replication.columns.iter().map(|entry| entry.component).collect();
+    if components.is_empty() {
+        return;
+    }
+    let observer = Observer::new(
+        |removed: On<'_, '_, Remove>,
+         slots: Query<'_, '_, &NetSlot>,
+         mut all: ResMut<'_, Collector>| {
+            let trigger = removed.trigger();
+            if let (Some(_), Ok(slot)) = (trigger.new_archetype, slots.get(removed.entity)) {
+                for component in trigger.components {
+                    all.handle_removed(*slot, *component);
+                }
+            }
+        },
+    );
+    world.spawn(observer.with_components(components));
+}
+
+fn receive(world: &mut World) {
+    let now = world.resource::<Time<Real>>().elapsed();
+    let Some(mut server) = world.remove_resource::<NetServer>() else { return };
+    server.0.receive(now);
+    while let Some(event) = server.0.poll_event() {
+        handle_event(world, event);
+    }
+    message::receive_from_clients(world, &mut *server.0);
+    world.insert_resource(server);
+}
+
+fn handle_event(world: &mut World, event: ServerEvent) {
+    let entity = |world: &World, peer| world.resource::<Clients>().entity(peer);
+    match event {
+        ServerEvent::Joined { peer, .. } => {
+            let client = world.spawn(ConnectedClient { peer: Some(peer) }).id();
+            world.resource_mut::<Clients>().by_peer.insert(peer, client);
+        }
+        ServerEvent::Lost { peer, .. } => {
+            if let Some(client) = entity(world, peer) {
+                world.entity_mut(client).insert(ConnectionLost);
+            }
+        }
+        ServerEvent::Resumed { peer } => {
+            if let Some(client) = entity(world, peer) {
+                world.entity_mut(client).remove::<ConnectionLost>();
+            }
+        }
+        ServerEvent::Left { peer, .. } => {
+            if let Some(client) = world.resource_mut::<Clients>().by_peer.remove(&peer) {
+                let _ = world.try_despawn(client);
+            }
+        }
+        ServerEvent::Refused { address, reason } => {
+            log::info!("a connection from {address:?} was refused: {reason}");
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,143 @@
+//! Owners, scopes and priorities, as components that systems change.
+
+use bevy_app::App;
+use bevy_ecs::component::Component;
+use bevy_ecs::entity::Entity;
+use bevy_ecs::lifecycle::{Insert, Remove};
+use bevy_ecs::observer::On;
+use bevy_ecs::prelude::{Bundle, ResMut, With, World};
+use bevy_math::Vec3;
+use tightwire::PeerId;
+use tightwire::snapshot::{RoomId, Scope, TeamId};
+
+use super::{Collector, NetSlot};
+use crate::face::ServerFace;
+use crate::owner::{ConnectedClient, OwnedBy};
+
+/// The clients to which an entity is relevant. Without it, it is relevant to all:
+/// [`Scope::Always`].
+#[derive(Component, Clone, Copy, PartialEq, Debug, Default)]
+#[component(immutable)]
+pub struct NetScope(pub Scope);
+
+/// The weight of an entity, by which its priority is multiplied where bandwidth is short. Without
+/// it, 1.
+#[derive(Component, Clone, Copy, PartialEq, Eq, Debug)]
+#[component(immutable)]
+pub struct NetPriority(pub u8);
+
+/// The rooms that a client is in, on its [`ConnectedClient`] entity.
+#[derive(Component, Clone, PartialEq, Debug, Default)]
+#[component(immutable)]
+pub struct ClientRooms(pub Vec<RoomId>);
+
+/// The team of a client, on its [`ConnectedClient`] entity.
+#[derive(Component, Clone, Copy, PartialEq, Debug)]
+#[component(immutable)]
+pub struct ClientTeam(pub TeamId);
+
+/// The positions that a client sees the world from, on its [`ConnectedClient`] entity. Without it,
+/// those of the entities that it owns.
+#[derive(Component, Clone, PartialEq, Debug, Default)]
+#[component(immutable)]
+pub struct Viewer(pub Vec<Vec3>);
+
+/// Marks an entity that both sides spawn in the same tick: the owner in advance, with the same
+/// number. When the server's arrives, the owner's entity becomes it.
+///
+/// The number tells apart the spawns of one client in one tick. It is the game's, since two worlds
+/// iterate over their entities in different orders.
+#[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[component(immutable, on_add = crate::client::on_prespawned)]
+pub struct PreSpawned(pub u8);
+
+/// Entities whose owner, scope or priority changed, and clients whose rooms, team or viewers did.
+#[derive(Debug, Default)]
+pub(super) struct Relevancy {
+    entities: Vec<Entity>,
+    spawned: Vec<Entity>,
+    clients: Vec<Entity>,
+}
+
+impl Relevancy {
+    pub(super) fn clear(&mut self) {
+        self.entities.clear();
+        self.spawned.clear();
+        self.clients.clear();
+    }
+
+    /// Begins with these entities, and all clients.
+    pub(super) fn start_over(&mut self, world: &mut World, entities: impl Iterator<Item = Entity>) {
+        self.clear();
+        self.entities.extend(entities);
+        let mut clients = world.query_filtered::<Entity, With<ConnectedClient>>();
+        self.clients.extend(clients.iter(world));
+    }
+
+    pub(super) fn handle_spawned(&mut self, entity: Entity) {
+        self.spawned.push(entity);
+    }
+}
+
+pub(super) fn build(app: &mut App) {
+    fn insert<B: Bundle>(inserted: On<'_, '_, Insert, B>, mut all: ResMut<'_, Collector>) {
+        all.relevancy.entities.push(inserted.entity);
+    }
+    fn remove<B: Bundle>(removed: On<'_, '_, Remove, B>, mut all: ResMut<'_, Collector>) {
+        all.relevancy.entities.push(removed.entity);
+    }
+    fn insert_client<B: Bundle>(inserted: On<'_, '_, Insert, B>, mut all: ResMut<'_, Collector>) {
+        all.relevancy.clients.push(inserted.entity);
+    }
+    fn remove_client<B: Bundle>(removed: On<'_, '_, Remove, B>, mut all: ResMut<'_, Collector>) {
+        all.relevancy.clients.push(removed.entity);
+    }
+    app.add_observer(insert::<OwnedBy>)
+        .add_observer(remove::<OwnedBy>)
+        .add_observer(insert::<NetScope>)
+        .add_observer(remove::<NetScope>)
+        .add_observer(insert::<NetPriority>)
+        .add_observer(remove::<NetPriority>)
+        .add_observer(insert_client::<ClientRooms>)
+        .add_observer(remove_client::<ClientRooms>)
+        .add_observer(insert_client::<ClientTeam>)
+        .add_observer(remove_client::<ClientTeam>)
+        .add_observer(insert_client::<Viewer>)
+        .add_observer(remove_client::<Viewer>);
+}
+
+/// Hands the changes to the server.
+pub(super) fn write(world: &World, collector: &mut Collector, server: &mut dyn ServerFace) {
+    let peer_of = |client: Entity| -> Option<PeerId> { world.get::<ConnectedClient>(client)?.peer };
+    let mut relevancy = core::mem::take(&mut collector.relevancy);
+    let spawned = relevancy.spawned.drain(..).map(|entity| (entity, true));
+    let changed = relevancy.entities.drain(..).map(|entity| (entity, false));
+    for (entity, is_new) in spawned.chain(changed) {
+        let Some(id) = world.get::<NetSlot>(entity).and_then(|slot| collector.id_of(*slot)) else {
+            continue;
+        };
+        let scope = world.get::<NetScope>(entity).map(|scope| scope.0);
+        let weight = world.get::<NetPriority>(entity).map(|priority| priority.0);
+        if !is_new || scope.is_some() {
+            server.set_scope(id, scope.unwrap_or_default());
+        }
+        if !is_new || weight.is_some() {
+            server.set_weight(id, weight.unwrap_or(1));
+        }
+        let owner = world.get::<OwnedBy>(entity).and_then(|owner| peer_of(owner.0));
+        let prespawned = world.get::<PreSpawned>(entity).filter(|_| is_new);
+        server.set_owner(id, owner, prespawned.map(|prespawned| prespawned.0.into()));
+    }
+    relevancy.clients.sort_unstable();
+    relevancy.clients.dedup();
+    for client in relevancy.clients.drain(..) {
+        let Some(peer) = peer_of(client) else { continue };
+        let rooms = world.get::<ClientRooms>(client).map_or(&[][..], |rooms| &rooms.0);
+        server.set_rooms(peer, rooms);
+        server.set_team(peer, world.get::<ClientTeam>(client).map(|team| team.0));
+        let viewers = world.get::<Viewer>(client).map_or(&[][..], |viewer| &viewer.0);
+        let viewers: Vec<_> = viewers.iter().map(|position| position.to_array()).collect();
+        server.set_viewers(peer, &viewers);
+    }
+    collector.relevancy = relevancy;
+}

@@ -1,0 +1,185 @@
+//! A server and clients in one process, for tests of games.
+
+use core::time::Duration;
+use std::net::SocketAddr;
+
+use bevy_app::App;
+use bevy_ecs::system::Commands;
+use bevy_time::{Real, Time, TimeUpdateStrategy};
+use tightwire::link::LinkConfig;
+use tightwire::quic::{Certificate, Network, Quic, QuicConfig, Trust};
+use tightwire::session::OpenToAnyone;
+
+use crate::mode::NetCommandsExt;
+
+/// A server app and client apps over a simulated network, on a virtual clock: a run is a function of
+/// its seed.
+///
+/// ```
+/// use bevy_app::App;
+/// use bevy_ecs::prelude::*;
+/// use bevy_tightwire::prelude::*;
+/// use bevy_tightwire::TestNet;
+/// use std::time::Duration;
+///
+/// #[derive(Component, Wire, Default, PartialEq, Debug)]
+/// struct Health(#[wire(range = 0..=100)] u8);
+///
+/// fn game(app: &mut App) {
+///     app.add_plugins(TightwirePlugins::new("game", "1.0"));
+///     app.replicate::<Health>();
+/// }
+///
+/// let mut net = TestNet::new(TestNet::bad_link(), 1, 2, game);
+/// net.server.world_mut().spawn((Replicated, Health(80)));
+/// net.run(Duration::from_secs(2));
+/// for client in &mut net.clients {
+///     let world = client.world_mut();
+///     assert_eq!(world.query::<&Health>().single(world).ok(), Some(&Health(80)));
+/// }
+/// ```
+#[derive(Debug)]
+pub struct TestNet {
+    /// The server.
+    pub server: App,
+    /// The clients.
+    pub clients: Vec<App>,
+    /// The network between them, whose links can be changed.
+    pub network: Network,
+    /// Duration of a frame. Default: 1/120 s.
+    pub frame: Duration,
+    certificate: Certificate,
+    game: fn(&mut App),
+    seed: u64,
+    now: Duration,
+}
+
+impl TestNet {
+    /// Starts a dedicated server and clients of a game. `game` adds the plugins, the registrations
+    /// and the systems of the game to each app.
+    ///
+    /// # Panics
+    ///
+    /// If the simulated network refuses its own certificate, which would be a bug of this crate.
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "a helper of tests")]
+    pub fn new(link: LinkConfig, seed: u64, clients: usize, game: fn(&mut App)) -> Self {
+        let mut net = Self::without_server(link, seed, game);
+        let socket = net.network.socket(SERVER.into());
+        let transport =
+            Quic::listen(socket, &net.certificate, net.quic()).expect("a simulated server");
+        run_commands(&mut net.server, |commands| {
+            commands.serve(transport, OpenToAnyone::default());
+        });
+        (0..clients).for_each(|_| net.join());
+        net
+    }
+
+    /// Starts a listen server, whose host plays too, and clients of a game.
+    ///
+    /// # Panics
+    ///
+    /// As [`new`](Self::new).
+    #[must_use]
+    #[expect(clippy::expect_used, reason = "a helper of tests")]
+    pub fn hosted(link: LinkConfig, seed: u64, clients: usize, game: fn(&mut App)) -> Self {
+        let mut net = Self::without_server(link, seed, game);
+        let socket = net.network.socket(SERVER.into());
+        let transport =
+            Quic::listen(socket, &net.certificate, net.quic()).expect("a simulated server");
+        run_commands(&mut net.server, |commands| commands.host(transport, OpenToAnyone::default()));
+        (0..clients).for_each(|_| net.join());
+        net
+    }
+
+    #[expect(clippy::expect_used, reason = "a helper of tests")]
+    fn without_server(link: LinkConfig, seed: u64, game: fn(&mut App)) -> Self {
+        let frame = Duration::from_nanos(1_000_000_000 / 120);
+        Self {
+            server: complete(game, frame),
+            clients: Vec::new(),
+            network: Network::new(link, seed),
+            frame,
+            certificate: Certificate::self_signed([NAME]).expect("a certificate"),
+            game,
+            seed,
+            now: Duration::ZERO,
+        }
+    }
+
+    fn quic(&self) -> QuicConfig {
+        QuicConfig { seed: Some(self.seed), ..QuicConfig::default() }
+    }
+
+    /// A link with 100 ms round trip, 15 ms jitter and 3% loss.
+    #[must_use]
+    pub fn bad_link() -> LinkConfig {
+        LinkConfig {
+            latency: Duration::from_millis(50),
+            jitter: Duration::from_millis(15),
+            loss: 0.03,
+            ..LinkConfig::default()
+        }
+    }
+
+    /// A link without latency and loss.
+    #[must_use]
+    pub fn perfect_link() -> LinkConfig {
+        LinkConfig::default()
+    }
+
+    /// Starts one more client.
+    ///
+    /// # Panics
+    ///
+    /// As [`new`](Self::new).
+    #[expect(clippy::expect_used, reason = "a helper of tests")]
+    pub fn join(&mut self) {
+        let mut app = complete(self.game, self.frame);
+        let number = self.clients.len() + 1;
+        let address = SocketAddr::from(([10, 0, (number >> 8) as u8 + 1, number as u8], 1000));
+        let trust = Trust::Pinned(vec![self.certificate.fingerprint()]);
+        let socket = self.network.socket(address);
+        let transport = Quic::connect(socket, SERVER.into(), NAME, &trust, self.quic(), self.now)
+            .expect("a simulated client");
+        app.world_mut().resource_mut::<Time<Real>>().advance_by(self.now);
+        run_commands(&mut app, |commands| commands.connect(transport, &[]));
+        self.clients.push(app);
+    }
+
+    /// Runs all apps for a time, frame by frame.
+    pub fn run(&mut self, time: Duration) {
+        self.run_with(time, |_| {});
+    }
+
+    /// Runs all apps for a time; `each` sees them after each frame.
+    pub fn run_with(&mut self, time: Duration, mut each: impl FnMut(&mut Self)) {
+        let end = self.now + time;
+        while self.now < end {
+            self.now += self.frame;
+            self.server.update();
+            self.clients.iter_mut().for_each(App::update);
+            each(self);
+        }
+    }
+}
+
+/// Makes an app complete: with its plugins, and a clock that goes on by one frame per update.
+fn complete(game: fn(&mut App), frame: Duration) -> App {
+    let mut app = App::new();
+    game(&mut app);
+    app.insert_resource(TimeUpdateStrategy::ManualDuration(frame));
+    app.finish();
+    app.cleanup();
+    app
+}
+
+fn run_commands(app: &mut App, run: impl FnOnce(&mut Commands<'_, '_>)) {
+    let world = app.world_mut();
+    run(&mut world.commands());
+    world.flush();
+}
+
+/// Address and name of the server.
+const SERVER: ([u8; 4], u16) = ([10, 0, 0, 1], 7777);
+const NAME: &str = "game.example";

@@ -1,0 +1,114 @@
+//! Lag compensation, resources, transforms, diagnostics.
+
+use bevy_app::{App, FixedUpdate};
+use bevy_diagnostic::{DiagnosticPath, DiagnosticsPlugin, DiagnosticsStore};
+use bevy_ecs::prelude::*;
+use bevy_math::{Quat, Vec3};
+use bevy_tightwire::prelude::*;
+use bevy_tightwire::{NetDiagnosticsPlugin, TransformCodec};
+use bevy_transform::components::Transform;
+use tightwire::FloatRange;
+
+use crate::game::{Health, Position, all, count, net, seconds};
+
+#[derive(Resource, Wire, Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Round(u16);
+
+/// What each client saw, on the server.
+#[derive(Resource, Default)]
+struct SeenBy(Vec<f32>);
+
+fn game(app: &mut App) {
+    app.add_plugins((
+        TightwirePlugins::new("extras", "1.0"),
+        DiagnosticsPlugin,
+        NetDiagnosticsPlugin,
+    ))
+    .init_resource::<SeenBy>()
+    .replicate_resource::<Round>()
+    .add_systems(FixedUpdate, (advance, look).chain().run_if(has_authority));
+    app.replicate::<Position>().interpolate();
+    app.replicate_once::<Health>();
+    let translation = FloatRange::new(-100.0, 100.0, 0.01);
+    app.replicate_as::<Transform, _>(TransformCodec { translation, ..TransformCodec::default() })
+        .interpolate();
+}
+
+fn advance(mut all: Query<&mut Position>) {
+    for mut position in &mut all {
+        position.0[0] += 0.1;
+    }
+}
+
+fn look(
+    targets: Query<Entity, With<Position>>,
+    clients: Query<Entity, With<ConnectedClient>>,
+    lag: LagCompensation,
+    mut seen: ResMut<SeenBy>,
+) {
+    seen.0.clear();
+    for client in &clients {
+        for target in &targets {
+            let past = lag.as_seen_by(client, |past| past.get::<Position>(target)).flatten();
+            seen.0.extend(past.map(|past| past.0[0]));
+        }
+    }
+}
+
+#[test]
+fn the_server_sees_what_a_client_saw() {
+    let mut net = net(1, game);
+    net.server.world_mut().spawn((Replicated, Position([0.0, 0.0])));
+    net.run(seconds(4.0));
+    let now = all::<Position>(&mut net.server)[0].0[0];
+    let then = net.server.world().resource::<SeenBy>().0[0];
+    // 64 ticks of 0.1: a round trip of 100 ms and the jitter buffer are 6 to 20 ticks.
+    assert!((0.5..2.5).contains(&(now - then)), "{now} {then}");
+}
+
+#[test]
+fn resources_and_values_that_are_sent_once() {
+    let mut net = net(1, game);
+    net.server.insert_resource(Round(3));
+    let entity = net.server.world_mut().spawn((Replicated, Health(5))).id();
+    net.run(seconds(2.0));
+    assert_eq!(net.clients[0].world().get_resource::<Round>(), Some(&Round(3)));
+    assert_eq!(all::<Health>(&mut net.clients[0]), [Health(5)]);
+    net.server.world_mut().resource_mut::<Round>().0 = 4;
+    net.server.world_mut().get_mut::<Health>(entity).unwrap().0 = 6;
+    net.run(seconds(1.0));
+    assert_eq!(net.clients[0].world().get_resource::<Round>(), Some(&Round(4)));
+    assert_eq!(all::<Health>(&mut net.clients[0]), [Health(5)], "only the first value");
+}
+
+#[test]
+fn transforms_have_a_range_and_a_resolution() {
+    let mut net = net(1, game);
+    let rotation = Quat::from_rotation_y(1.0);
+    let transform = Transform::from_translation(Vec3::new(1.0, -2.0, 99.0)).with_rotation(rotation);
+    net.server.world_mut().spawn((Replicated, transform));
+    net.run(seconds(2.0));
+    let there = all::<Transform>(&mut net.clients[0])[0];
+    assert!(there.translation.distance(transform.translation) < 0.02, "{there:?}");
+    assert!(there.rotation.angle_between(rotation) < 0.01, "{there:?}");
+    assert_eq!(there.scale, Vec3::ONE);
+    assert_eq!(count::<Remote>(&mut net.clients[0]), 1);
+}
+
+#[test]
+fn diagnostics_tell_how_the_connection_is() {
+    let mut net = net(1, game);
+    net.server.world_mut().spawn((Replicated, Position([0.0, 0.0])));
+    net.run(seconds(3.0));
+    let value = |app: &App, path: &DiagnosticPath| {
+        app.world().resource::<DiagnosticsStore>().get(path).unwrap().value().unwrap()
+    };
+    let round_trip = value(&net.clients[0], &NetDiagnosticsPlugin::ROUND_TRIP);
+    assert!((80.0..180.0).contains(&round_trip), "{round_trip}");
+    let (received, sent) = (
+        value(&net.clients[0], &NetDiagnosticsPlugin::BYTES_IN),
+        value(&net.server, &NetDiagnosticsPlugin::BYTES_OUT),
+    );
+    assert!(received > 100.0 && sent > received, "{received} {sent}");
+    assert_eq!(value(&net.clients[0], &NetDiagnosticsPlugin::CORRECTIONS), 0.0);
+}

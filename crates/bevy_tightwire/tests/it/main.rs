@@ -1,0 +1,12 @@
+//! Apps on a virtual clock, over a link with 100 ms round trip, 15 ms jitter and 3% loss.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod cost;
+mod extras;
+mod game;
+mod messages;
+mod prediction;
+mod random;
+mod replication;
+mod visibility;

@@ -1,0 +1,150 @@
+//! Spawn, despawn, insert, remove and change, on the clients.
+
+use bevy_app::App;
+use bevy_ecs::prelude::*;
+use bevy_state::state::State;
+use bevy_tightwire::prelude::*;
+
+use crate::game::{
+    Bullet, Heading, Health, Label, Position, all, count, net, only, positions, seconds,
+};
+
+fn game(app: &mut App) {
+    app.add_plugins(TightwirePlugins::new("replication", "1.0"));
+    app.replicate::<Health>();
+    app.replicate::<Label>();
+    app.replicate_group::<(Position, Heading, Bullet)>().interpolate();
+    app.replicate::<Position>();
+}
+
+#[test]
+fn components_appear_change_and_go_with_those_of_the_server() {
+    let mut net = net(2, game);
+    let server = net.server.world_mut();
+    let entity = server.spawn((Replicated, Health(80), Position([1.0, 2.0]))).id();
+    let local = server.spawn(Health(1)).id();
+    net.run(seconds(1.5));
+    for client in &mut net.clients {
+        assert_eq!(*client.world().resource::<State<ClientState>>().get(), ClientState::Connected);
+        assert_eq!(all::<Health>(client), [Health(80)]);
+        assert_eq!(positions(client), [[100, 200]]);
+        assert_eq!((count::<Label>(client), count::<Remote>(client)), (0, 1));
+    }
+    let server = net.server.world_mut();
+    assert!(server.get::<Health>(local).is_some());
+    server.get_mut::<Health>(entity).unwrap().0 = 79;
+    server.entity_mut(entity).insert(Label("Ada".into())).remove::<Position>();
+    net.run(seconds(1.0));
+    for client in &mut net.clients {
+        assert_eq!(all::<Health>(client), [Health(79)]);
+        assert_eq!(all::<Label>(client), [Label("Ada".into())]);
+        assert_eq!(count::<Position>(client), 0);
+    }
+    net.server.world_mut().despawn(entity);
+    net.run(seconds(1.0));
+    for client in &mut net.clients {
+        assert_eq!((count::<Health>(client), count::<Remote>(client)), (0, 0));
+        assert!(client.world().resource::<EntityMap>().is_empty());
+    }
+}
+
+#[test]
+fn an_entity_without_the_marker_goes_and_comes_back_with_it() {
+    let mut net = net(1, game);
+    let entity = net.server.world_mut().spawn((Replicated, Health(80))).id();
+    net.run(seconds(1.5));
+    assert_eq!(count::<Health>(&mut net.clients[0]), 1);
+    net.server.world_mut().entity_mut(entity).remove::<Replicated>();
+    net.run(seconds(1.0));
+    assert_eq!(count::<Health>(&mut net.clients[0]), 0);
+    net.server.world_mut().entity_mut(entity).insert(Replicated);
+    net.run(seconds(1.0));
+    assert_eq!(count::<Health>(&mut net.clients[0]), 1);
+}
+
+#[test]
+fn a_group_becomes_a_class_of_its_own_and_back() {
+    let mut net = net(1, game);
+    let (position, heading) = (Position([5.0, 6.0]), Heading(90.0));
+    let server = net.server.world_mut();
+    let entity = server.spawn((Replicated, position, heading, Bullet, Health(3))).id();
+    // Without the rest of its group, a heading is not replicated.
+    server.spawn((Replicated, Heading(1.0), Label("lone".into())));
+    net.run(seconds(1.5));
+    let client = &mut net.clients[0];
+    assert_eq!(positions(client), [[500, 600]]);
+    assert!((all::<Heading>(client)[0].0 - heading.0).abs() < 0.1);
+    assert_eq!((count::<Bullet>(client), count::<Health>(client)), (1, 1));
+    assert_eq!(count::<Remote>(client), 2);
+    net.server.world_mut().entity_mut(entity).remove::<Bullet>();
+    net.run(seconds(1.0));
+    let client = &mut net.clients[0];
+    assert_eq!(positions(client), [[500, 600]]);
+    assert_eq!((count::<Heading>(client), count::<Bullet>(client)), (0, 0));
+    assert_eq!(count::<Health>(client), 1);
+}
+
+#[test]
+fn a_component_that_is_not_changed_is_not_marked_as_changed() {
+    #[derive(Resource, Default)]
+    struct Changes(u32);
+    fn game_with_count(app: &mut App) {
+        game(app);
+        app.init_resource::<Changes>().add_systems(
+            bevy_app::Update,
+            |changed: Query<(), Changed<Health>>, mut changes: ResMut<Changes>| {
+                changes.0 += changed.iter().count() as u32;
+            },
+        );
+        // Marks the component as changed in each tick, but changes nothing.
+        app.add_systems(bevy_app::FixedUpdate, |mut all: Query<&mut Health, With<Simulated>>| {
+            all.iter_mut().for_each(|mut health| health.set_changed());
+        });
+    }
+    let mut net = net(1, game_with_count);
+    let entity = net.server.world_mut().spawn((Replicated, Health(80), Label("x".into()))).id();
+    net.run(seconds(2.0));
+    assert_eq!(net.clients[0].world().resource::<Changes>().0, 1);
+    net.server.world_mut().get_mut::<Health>(entity).unwrap().0 = 3;
+    net.run(seconds(1.0));
+    assert_eq!(net.clients[0].world().resource::<Changes>().0, 2);
+    let change = {
+        let server = net.server.world_mut();
+        server.query::<Ref<Label>>().single(server).unwrap().last_changed()
+    };
+    let added = {
+        let server = net.server.world_mut();
+        server.query::<Ref<Label>>().single(server).unwrap().added()
+    };
+    assert_eq!(change, added, "replication marks nothing as changed");
+}
+
+#[test]
+fn a_client_that_comes_late_or_leaves_gets_and_loses_everything() {
+    let mut net = net(0, game);
+    let server = net.server.world_mut();
+    server.spawn_batch((0..50).map(|number| (Replicated, Health(number))));
+    net.run(seconds(0.5));
+    let first = only_health(&mut net.server, 7);
+    net.server.world_mut().get_mut::<Health>(first).unwrap().0 = 99;
+    net.server.world_mut().entity_mut(first).insert(Label("changed before".into()));
+    net.join();
+    net.run(seconds(1.5));
+    let client = &mut net.clients[0];
+    assert_eq!(count::<Health>(client), 50);
+    let entity = only::<Label>(client);
+    assert_eq!(client.world().get::<Health>(entity), Some(&Health(99)));
+
+    client.world_mut().commands().disconnect();
+    net.run(seconds(1.0));
+    let client = &mut net.clients[0];
+    assert_eq!((count::<Remote>(client), count::<Health>(client)), (0, 0));
+    assert_eq!(*client.world().resource::<NetMode>(), NetMode::Offline);
+    assert_eq!(count::<ConnectedClient>(&mut net.server), 0);
+}
+
+fn only_health(app: &mut App, health: u8) -> Entity {
+    let world = app.world_mut();
+    let mut all = world.query::<(Entity, &Health)>();
+    all.iter(world).find(|(_, has)| has.0 == health).unwrap().0
+}

@@ -1,0 +1,158 @@
+//! Owners, scopes, rooms, teams, and entities that name others.
+
+use bevy_app::App;
+use bevy_ecs::prelude::*;
+use bevy_math::Vec3;
+use bevy_tightwire::prelude::*;
+
+use crate::game::{Health, Label, Position, all, count, net, only, remote, seconds};
+
+#[derive(Component, Wire, Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Ammunition(u8);
+
+#[derive(Component, Wire, Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Shadow(u8);
+
+#[derive(Component, Wire, Clone, Copy, PartialEq, Eq, Debug)]
+struct Follows(#[entities] Entity);
+
+impl Default for Follows {
+    fn default() -> Self {
+        Self(Entity::PLACEHOLDER)
+    }
+}
+
+fn game(app: &mut App) {
+    app.add_plugins(TightwirePlugins::new("visibility", "1.0"));
+    app.replicate::<Health>();
+    app.replicate::<Label>();
+    app.replicate::<Position>();
+    app.replicate::<Ammunition>().owner_only();
+    app.replicate::<Shadow>().except_owner();
+    app.replicate::<Follows>().map_entities();
+    app.replicate_as::<ChildOf, _>(RelationCodec);
+}
+
+/// The client entities on the server, in the order of the clients.
+fn clients(net: &mut bevy_tightwire::TestNet) -> Vec<Entity> {
+    let world = net.server.world_mut();
+    let mut clients: Vec<_> =
+        world.query_filtered::<Entity, With<ConnectedClient>>().iter(world).collect();
+    // Which one is which is told by what it owns.
+    let marks: Vec<_> = clients
+        .iter()
+        .map(|client| net.server.world_mut().spawn((Replicated, OwnedBy(*client), Health(1))).id())
+        .collect();
+    net.run(seconds(1.0));
+    let number = |net: &bevy_tightwire::TestNet, mark: Entity| {
+        (0..net.clients.len()).find(|&number| {
+            let entity = remote(net, number, mark).unwrap();
+            net.clients[number].world().get::<Owned>(entity).is_some()
+        })
+    };
+    let order: Vec<_> = marks.iter().map(|mark| number(net, *mark).unwrap()).collect();
+    let unsorted = clients.clone();
+    for (client, place) in unsorted.into_iter().zip(order) {
+        clients[place] = client;
+    }
+    for mark in marks {
+        net.server.world_mut().despawn(mark);
+    }
+    net.run(seconds(0.5));
+    clients
+}
+
+#[test]
+fn components_for_the_owner_and_for_others() {
+    let mut net = net(2, game);
+    net.run(seconds(1.0));
+    let [first, second] = clients(&mut net)[..] else { panic!("two clients") };
+    let server = net.server.world_mut();
+    let entity =
+        server.spawn((Replicated, OwnedBy(first), Health(9), Ammunition(5), Shadow(6))).id();
+    net.run(seconds(1.0));
+    let has = |net: &mut bevy_tightwire::TestNet, client: usize| {
+        let app = &mut net.clients[client];
+        (all::<Health>(app).len(), all::<Ammunition>(app), all::<Shadow>(app), count::<Owned>(app))
+    };
+    assert_eq!(has(&mut net, 0), (1, vec![Ammunition(5)], vec![], 1));
+    assert_eq!(has(&mut net, 1), (1, vec![], vec![Shadow(6)], 0));
+    net.server.world_mut().entity_mut(entity).insert(OwnedBy(second));
+    net.run(seconds(1.0));
+    assert_eq!(has(&mut net, 0), (1, vec![], vec![Shadow(6)], 0));
+    assert_eq!(has(&mut net, 1), (1, vec![Ammunition(5)], vec![], 1));
+    // An owned entity goes with its client.
+    net.clients[1].world_mut().commands().disconnect();
+    net.run(seconds(1.0));
+    assert!(net.server.world().get_entity(entity).is_err());
+    assert_eq!(count::<Health>(&mut net.clients[0]), 0);
+}
+
+#[test]
+fn scopes_rooms_teams_and_distance() {
+    let mut net = net(2, game);
+    net.run(seconds(1.0));
+    let [first, second] = clients(&mut net)[..] else { panic!("two clients") };
+    let server = net.server.world_mut();
+    server.spawn((Replicated, Label("room".into()), NetScope(Scope::Room(RoomId(3)))));
+    server.spawn((Replicated, Label("team".into()), NetScope(Scope::Team(TeamId(4)))));
+    server.spawn((Replicated, Label("owner".into()), NetScope(Scope::Owner), OwnedBy(second)));
+    let near = (Position([200.0, 0.0]), NetScope(Scope::Near), NetPriority(3));
+    server.spawn((Replicated, Label("near".into()), near));
+    let moved = server.spawn((Replicated, Label("always".into()))).id();
+    server.entity_mut(first).insert(ClientRooms(vec![RoomId(3)]));
+    server.entity_mut(second).insert(ClientTeam(TeamId(4)));
+    server.entity_mut(first).insert(Viewer(vec![Vec3::ZERO]));
+    server.entity_mut(second).insert(Viewer(vec![Vec3::new(150.0, 0.0, 0.0)]));
+    net.run(seconds(1.0));
+    let labels = |app: &mut App| {
+        let mut labels: Vec<_> = all::<Label>(app).into_iter().map(|label| label.0).collect();
+        labels.sort();
+        labels
+    };
+    assert_eq!(labels(&mut net.clients[0]), ["always", "room"]);
+    assert_eq!(labels(&mut net.clients[1]), ["always", "near", "owner", "team"]);
+    let server = net.server.world_mut();
+    server.entity_mut(second).insert(ClientRooms(vec![RoomId(3)]));
+    server.entity_mut(first).insert(Viewer(vec![Vec3::new(190.0, 0.0, 0.0)]));
+    server.entity_mut(first).remove::<ClientRooms>();
+    server.entity_mut(moved).insert(NetScope(Scope::Team(TeamId(4))));
+    net.run(seconds(1.0));
+    assert_eq!(labels(&mut net.clients[0]), ["near"]);
+    assert_eq!(labels(&mut net.clients[1]), ["always", "near", "owner", "room", "team"]);
+}
+
+#[test]
+fn references_and_children_are_those_of_the_client() {
+    let mut net = net(1, game);
+    net.run(seconds(1.0));
+    let client = clients(&mut net)[0];
+    let server = net.server.world_mut();
+    // The first one names an entity that spawns later, and hides for a while.
+    let hidden = NetScope(Scope::Team(TeamId(1)));
+    let target = server.spawn((Replicated, Label("target".into()), hidden)).id();
+    let follower = server.spawn((Replicated, Health(1), Follows(target))).id();
+    let parent = server.spawn((Replicated, Label("parent".into()))).id();
+    let child = server.spawn((Replicated, Health(2), ChildOf(parent))).id();
+    net.run(seconds(1.0));
+    let there = |net: &bevy_tightwire::TestNet, entity| remote(net, 0, entity);
+    let world = net.clients[0].world();
+    let (follower_there, child_there) =
+        (there(&net, follower).unwrap(), there(&net, child).unwrap());
+    assert!(world.get::<Follows>(follower_there).is_none(), "its target is not there");
+    let parent_there = there(&net, parent).unwrap();
+    assert_eq!(world.get::<ChildOf>(child_there).unwrap().parent(), parent_there);
+    assert_eq!(world.get::<Children>(parent_there).unwrap().len(), 1);
+
+    net.server.world_mut().entity_mut(client).insert(ClientTeam(TeamId(1)));
+    net.run(seconds(1.0));
+    let target_there = there(&net, target).unwrap();
+    let world = net.clients[0].world();
+    assert_eq!(world.get::<Follows>(follower_there), Some(&Follows(target_there)));
+    // The target is gone: nobody waits for the dead.
+    net.server.world_mut().despawn(target);
+    net.run(seconds(1.0));
+    let world = net.clients[0].world();
+    assert_eq!(world.get::<Follows>(follower_there), Some(&Follows(Entity::PLACEHOLDER)));
+    assert!(only::<Follows>(&mut net.clients[0]) == follower_there);
+}
