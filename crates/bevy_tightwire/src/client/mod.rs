@@ -1,5 +1,6 @@
 //! A client: the entities of the server, interpolated or predicted.
 
+mod map;
 mod predict;
 mod replica;
 
@@ -10,10 +11,11 @@ use bevy_state::state::NextState;
 use bevy_time::{Real, Time};
 use tightwire::play::{ClientEvent, ClientStats};
 
+pub use map::EntityMap;
 pub use predict::{NetEntityCommandsExt, Predicted};
 pub(crate) use predict::{on_prespawned, step};
 pub(crate) use replica::ClientReplica;
-pub use replica::{EntityMap, Remote};
+pub use replica::Remote;
 
 use crate::classes::Replication;
 use crate::face::ClientFace;

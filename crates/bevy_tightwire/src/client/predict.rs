@@ -10,7 +10,8 @@ use tightwire::ObjectId;
 use tightwire::snapshot::RowBuffer;
 
 use super::NetClient;
-use super::replica::{ClientReplica, EntityMap, Remote};
+use super::map::EntityMap;
+use super::replica::{ClientReplica, Remote};
 use crate::classes::{Presence, Replication};
 use crate::codec::WireEntities;
 use crate::face::{ClientFace, SceneFace, Which};

@@ -1,12 +1,13 @@
 //! The replica: entities of this world that stand for objects of the server.
 
 use bevy_ecs::component::Component;
-use bevy_ecs::entity::{Entity, EntityHashMap};
+use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{ChildOf, Children, Resource, With, World};
 use std::collections::{HashMap, HashSet};
 use tightwire::ObjectId;
 use tightwire::snapshot::{ChangeKind, Row, RowBuffer};
 
+use super::map::EntityMap;
 use super::predict::Predicted;
 use crate::classes::Replication;
 use crate::column::Written;
@@ -17,68 +18,6 @@ use crate::registry::{ColumnSettings, Registry};
 /// Marks an entity that stands for one of the server.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Remote;
-
-/// The entities of a client that stand for objects of the server, both ways.
-///
-/// ```
-/// use bevy_ecs::prelude::*;
-/// use bevy_tightwire::prelude::*;
-///
-/// fn count(map: Res<EntityMap>) {
-///     println!("{} remote entities", map.len());
-/// }
-/// # bevy_ecs::system::assert_is_system(count);
-/// ```
-#[derive(Resource, Debug, Default)]
-pub struct EntityMap {
-    by_id: HashMap<ObjectId, Entity>,
-    by_entity: EntityHashMap<ObjectId>,
-}
-
-impl EntityMap {
-    /// Returns the entity of an object; `None` if the object is not shown.
-    #[must_use]
-    pub fn entity(&self, id: ObjectId) -> Option<Entity> {
-        self.by_id.get(&id).copied()
-    }
-
-    /// Returns the object of an entity; `None` if it stands for none.
-    #[must_use]
-    pub fn id(&self, entity: Entity) -> Option<ObjectId> {
-        self.by_entity.get(&entity).copied()
-    }
-
-    /// Returns the number of remote entities.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.by_id.len()
-    }
-
-    /// Whether there are no remote entities.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.by_id.is_empty()
-    }
-
-    fn insert(&mut self, id: ObjectId, entity: Entity) {
-        self.by_id.insert(id, entity);
-        self.by_entity.insert(entity, id);
-    }
-
-    fn remove(&mut self, id: ObjectId) {
-        if let Some(entity) = self.by_id.remove(&id) {
-            self.by_entity.remove(&entity);
-        }
-    }
-
-    /// Maps an entity from the wire to one of this world, or one of this world to the wire.
-    pub(crate) fn map(&self, entity: Entity) -> Option<Entity> {
-        match ObjectId::of_wire_entity(entity) {
-            Some(id) => self.entity(id),
-            None => self.id(entity)?.to_wire_entity(),
-        }
-    }
-}
 
 /// State that this client has applied to its world.
 #[derive(Resource, Default)]
