@@ -2,8 +2,8 @@
 //! many small ones, each encoded on its own.
 
 use crate::packets::{
-    BitFields, Bodies, Indices, MAX_BODIES, MAX_INDICES, MAX_PLAINS, Message, Plain, Plains,
-    PlayerInput, RawBodies, RawBody, RigidBody,
+    BitFields, Bodies, ButtonInput, Indices, MAX_BODIES, MAX_INDICES, MAX_PLAINS, MAX_SQUAD,
+    Message, Plain, Plains, PlayerInput, Pose, RawBodies, RawBody, RigidBody, Squad,
 };
 use fastrand::Rng;
 use std::array::from_fn;
@@ -41,6 +41,35 @@ pub fn inputs(rng: &mut Rng) -> Vec<PlayerInput> {
         sequence: number,
     };
     (0..256).map(&mut input).collect()
+}
+
+pub fn buttons(rng: &mut Rng) -> Vec<ButtonInput> {
+    let with_array = |input: PlayerInput| ButtonInput {
+        tick: input.tick,
+        buttons: from_fn(|button| input.buttons >> button & 1 != 0),
+        move_x: input.move_x,
+        move_y: input.move_y,
+        yaw: input.yaw,
+        pitch: input.pitch,
+        weapon: input.weapon,
+        sequence: input.sequence,
+    };
+    inputs(rng).into_iter().map(with_array).collect()
+}
+
+pub fn places(rng: &mut Rng) -> Vec<Squad> {
+    let pose = |rng: &mut Rng| Pose {
+        position: from_fn(|_| float(rng, -256.0, 256.0)),
+        heading: float(rng, 0.0, 360.0),
+        health: rng.u8(..=100),
+    };
+    let squad = |rng: &mut Rng| Squad {
+        leader: pose(rng),
+        camera: pose(rng),
+        target: rng.bool().then(|| pose(rng)),
+        members: (0..rng.usize(..=MAX_SQUAD)).map(|_| pose(rng)).collect(),
+    };
+    (0..128).map(|_| squad(rng)).collect()
 }
 
 pub fn messages(rng: &mut Rng) -> Vec<Message> {

@@ -25,7 +25,7 @@ struct Table {
     check: fn(&str),
 }
 
-const TABLES: [Table; 8] = [
+const TABLES: [Table; 10] = [
     Table {
         name: "bodies",
         about: "one packet of 1000 rigid bodies, quantised by the bit-level codecs",
@@ -43,6 +43,18 @@ const TABLES: [Table; 8] = [
         about: "256 player inputs, each a packet",
         measure: |length| measure(codecs::inputs(), data::inputs, length),
         check: |name| schemas::check(name, data::inputs),
+    },
+    Table {
+        name: "buttons",
+        about: "the same inputs with an array of 12 bools",
+        measure: |length| measure(codecs::buttons(), data::buttons, length),
+        check: |name| schemas::check(name, data::buttons),
+    },
+    Table {
+        name: "places",
+        about: "128 packets with one type in several places",
+        measure: |length| measure(codecs::places(), data::places, length),
+        check: |name| schemas::check(name, data::places),
     },
     Table {
         name: "messages",

@@ -75,6 +75,7 @@ packets! {
         pub bodies: Vec<RawBody>,
     }
 
+    #[derive(Default)]
     pub struct PlayerInput {
         pub tick: u32,
         #[wire(bits = 12)]
@@ -90,6 +91,44 @@ packets! {
         #[wire(range = 0..=9)]
         pub weapon: u8,
         pub sequence: u16,
+    }
+
+    /// A [`PlayerInput`] whose buttons are an array.
+    pub struct ButtonInput {
+        pub tick: u32,
+        pub buttons: [bool; 12],
+        #[wire(min = -1.0, max = 1.0, resolution = 0.01)]
+        pub move_x: f32,
+        #[wire(min = -1.0, max = 1.0, resolution = 0.01)]
+        pub move_y: f32,
+        #[wire(min = 0.0, max = 360.0, resolution = 0.01)]
+        pub yaw: f32,
+        #[wire(min = -90.0, max = 90.0, resolution = 0.01)]
+        pub pitch: f32,
+        #[wire(range = 0..=9)]
+        pub weapon: u8,
+        pub sequence: u16,
+    }
+
+    /// A part of [`Squad`].
+    #[derive(Default)]
+    pub struct Pose {
+        #[wire(min = -256.0, max = 256.0, resolution = 0.001)]
+        pub position: [f32; 3],
+        #[wire(min = 0.0, max = 360.0, resolution = 0.01)]
+        pub heading: f32,
+        #[wire(range = 0..=100)]
+        pub health: u8,
+    }
+
+    /// One type in several places: twice as a field, in an option, and in a list of at most
+    /// [`MAX_SQUAD`].
+    pub struct Squad {
+        pub leader: Pose,
+        pub camera: Pose,
+        pub target: Option<Pose>,
+        #[wire(max_len = MAX_SQUAD)]
+        pub members: Vec<Pose>,
     }
 
     // The byte-level libraries that support it use a one-byte tag.
@@ -175,6 +214,7 @@ packets! {
 }
 
 pub const MAX_BODIES: usize = 1000;
+pub const MAX_SQUAD: usize = 8;
 pub const MAX_PLAINS: usize = 1000;
 pub const MAX_INDICES: usize = 4096;
 pub const MAX_TEXT: usize = 32;
@@ -186,6 +226,12 @@ pub struct BitFields {
     pub widths: Vec<u8>,
     pub values: Vec<u32>,
     pub sum: u64,
+}
+
+impl Default for Message {
+    fn default() -> Self {
+        Self::empty(0)
+    }
 }
 
 impl Message {
@@ -251,6 +297,42 @@ impl Packet for PlayerInput {
     }
 }
 
+impl Packet for ButtonInput {
+    const MAX_BYTES: usize = 64;
+
+    fn is_close(&self, read: &Self) -> bool {
+        // The floats are compared on their own, all other fields exactly.
+        let exact = Self {
+            move_x: self.move_x,
+            move_y: self.move_y,
+            yaw: self.yaw,
+            pitch: self.pitch,
+            ..read.clone()
+        };
+        *self == exact
+            && within(&[self.move_x, self.move_y], &[read.move_x, read.move_y], 0.01)
+            && within(&[self.yaw, self.pitch], &[read.yaw, read.pitch], 0.01)
+    }
+}
+
+impl Packet for Squad {
+    const MAX_BYTES: usize = 40 * (MAX_SQUAD + 4);
+
+    fn is_close(&self, read: &Self) -> bool {
+        let poses = |squad: &Self| {
+            let fields = [squad.leader.clone(), squad.camera.clone()];
+            fields.into_iter().chain(squad.target.clone()).chain(squad.members.clone())
+        };
+        self.target.is_some() == read.target.is_some()
+            && self.members.len() == read.members.len()
+            && poses(self).zip(poses(read)).all(|(a, b)| {
+                within(&a.position, &b.position, 0.001)
+                    && within(&[a.heading], &[b.heading], 0.01)
+                    && a.health == b.health
+            })
+    }
+}
+
 impl Packet for Message {
     const MAX_BYTES: usize = 96;
 }
@@ -277,15 +359,18 @@ impl Packet for BitFields {
 }
 
 pub fn body_is_close(a: &RigidBody, b: &RigidBody) -> bool {
-    // A quaternion and its negation are the same rotation. The largest component is computed from
-    // the three others, so it may be off by the sum of their errors.
-    let dot: f32 = a.orientation.iter().zip(&b.orientation).map(|(a, b)| a * b).sum();
-    let orientation = b.orientation.map(|component| component * dot.signum());
     within(&a.position, &b.position, 0.001)
-        && within(&a.orientation, &orientation, 3.0 * FRAC_1_SQRT_2 / 511.0)
+        && rotation_is_close(&a.orientation, &b.orientation)
         && a.at_rest == b.at_rest
         && within(&a.linear_velocity, &b.linear_velocity, 0.01)
         && within(&a.angular_velocity, &b.angular_velocity, 0.01)
+}
+
+/// A quaternion and its negation are the same rotation. The largest component is computed from the
+/// three others, so it may be off by the sum of their errors.
+fn rotation_is_close(a: &[f32; 4], b: &[f32; 4]) -> bool {
+    let dot: f32 = a.iter().zip(b).map(|(a, b)| a * b).sum();
+    within(a, &b.map(|component| component * dot.signum()), 3.0 * FRAC_1_SQRT_2 / 511.0)
 }
 
 /// Returns whether all numbers differ by at most half of `step`, with room for `f32` rounding.

@@ -3,6 +3,7 @@
 mod bitcode;
 mod bitstream_io;
 mod borsh;
+mod packer;
 mod plain;
 mod postcard;
 mod rkyv;
@@ -13,16 +14,19 @@ mod tightwire_by_hand;
 mod wincode;
 
 use crate::harness::{Lane, Runner};
-use crate::packets::{BitFields, Bodies, Indices, Message, Packet, Plains, PlayerInput, RawBodies};
+use crate::packets::{
+    BitFields, Bodies, ButtonInput, Indices, Message, Packet, Plains, PlayerInput, RawBodies, Squad,
+};
 use bitcode::Bitcode;
 use bitstream_io::BitstreamIo;
 use borsh::Borsh;
+use packer::Packer;
 use plain::{Memcpy, Zerocopy};
 use postcard::Postcard;
 use rkyv::Rkyv;
 use serialize_official::{SerializeOfficial, SerializeOfficialBits, SerializeOfficialPlain};
 use speedy::Speedy;
-use tightwire::{Tightwire, TightwireBits, TightwireIndices};
+use tightwire::{Tightwire, TightwireBits, TightwireFresh, TightwireIndices};
 use tightwire_by_hand::ByHand;
 use wincode::Wincode;
 
@@ -65,6 +69,7 @@ pub fn bodies() -> Lanes<Bodies> {
     vec![
         lane(Tightwire),
         lane(ByHand),
+        lane(Packer),
         lane(SerializeOfficial),
         lane(SerializeOfficialPlain),
         lane(BitstreamIo::default()),
@@ -81,6 +86,7 @@ pub fn bodies_raw() -> Lanes<RawBodies> {
     vec![
         lane(Tightwire),
         lane(ByHand),
+        lane(Packer),
         lane(SerializeOfficial),
         lane(BitstreamIo::default()),
         lane(Bitcode::default()),
@@ -96,8 +102,38 @@ pub fn inputs() -> Lanes<PlayerInput> {
     vec![
         lane(Tightwire),
         lane(ByHand),
+        lane(TightwireFresh),
+        lane(Packer),
         lane(SerializeOfficial),
         lane(BitstreamIo::default()),
+        lane(Bitcode::default()),
+        lane(Postcard),
+        lane(Rkyv),
+        lane(Speedy),
+        lane(Borsh::default()),
+        lane(Wincode),
+    ]
+}
+
+/// Returns the codecs that need no code for the packet, and the packer.
+pub fn buttons() -> Lanes<ButtonInput> {
+    vec![
+        lane(Tightwire),
+        lane(Packer),
+        lane(Bitcode::default()),
+        lane(Postcard),
+        lane(Rkyv),
+        lane(Speedy),
+        lane(Borsh::default()),
+        lane(Wincode),
+    ]
+}
+
+/// Returns the codecs that need no code for the packet, and the packer.
+pub fn places() -> Lanes<Squad> {
+    vec![
+        lane(Tightwire),
+        lane(Packer),
         lane(Bitcode::default()),
         lane(Postcard),
         lane(Rkyv),
@@ -111,6 +147,8 @@ pub fn messages() -> Lanes<Message> {
     vec![
         lane(Tightwire),
         lane(ByHand),
+        lane(TightwireFresh),
+        lane(Packer),
         lane(SerializeOfficial),
         lane(BitstreamIo::default()),
         lane(Bitcode::default()),
@@ -127,6 +165,7 @@ pub fn indices() -> Lanes<Indices> {
     vec![
         lane(TightwireIndices::default()),
         lane(Tightwire),
+        lane(Packer),
         lane(SerializeOfficial),
         lane(BitstreamIo::default()),
         lane(Bitcode::default()),
@@ -157,5 +196,10 @@ pub fn plain() -> Lanes<Plains> {
 
 /// Returns the libraries with a bit writer of their own.
 pub fn bits() -> Lanes<BitFields> {
-    vec![lane(TightwireBits), lane(SerializeOfficialBits), lane(BitstreamIo::default())]
+    vec![
+        lane(TightwireBits),
+        lane(Packer),
+        lane(SerializeOfficialBits),
+        lane(BitstreamIo::default()),
+    ]
 }

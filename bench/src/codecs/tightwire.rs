@@ -5,7 +5,7 @@ use super::Codec;
 use crate::packets::{BitFields, Indices, MAX_INDICES};
 use tightwire::bits::{BitReader, BitWriter};
 use tightwire::stream::{ReadStream, Selection, SubsetCoding, WriteStream};
-use tightwire::{Stream, Wire, decode_into, encode};
+use tightwire::{Stream, Wire, decode, decode_into, encode};
 
 pub struct Tightwire;
 
@@ -20,6 +20,22 @@ impl<P: Wire> Codec<P> for Tightwire {
     fn read(&mut self, buffer: &[u8], len: usize, slot: &mut P) {
         // No slack: exactly the bytes of the packet, all of which must be read.
         decode_into(&buffer[..len], slot).expect("tightwire reads");
+    }
+}
+
+/// Derived types, and a fresh value for each packet that is read.
+pub struct TightwireFresh;
+
+impl<P: Wire + Default> Codec<P> for TightwireFresh {
+    const NAME: &'static str = "tightwire, fresh";
+    const QUANTISES: bool = true;
+
+    fn write(&mut self, packet: &mut P, buffer: &mut [u8]) -> usize {
+        encode(packet, buffer).expect("tightwire writes").len()
+    }
+
+    fn read(&mut self, buffer: &[u8], len: usize, slot: &mut P) {
+        *slot = decode(&buffer[..len]).expect("tightwire reads");
     }
 }
 
@@ -39,12 +55,15 @@ impl Codec<Indices> for TightwireIndices {
 
     fn write(&mut self, packet: &mut Indices, buffer: &mut [u8]) -> usize {
         self.selection.clear();
-        for (index, _) in &packet.entries {
-            self.selection.insert(usize::from(*index));
-        }
+        self.selection.extend(packet.entries.iter().map(|(index, _)| usize::from(*index)));
         let mut stream = WriteStream::new(buffer);
-        let Ok(()) = stream.selection(&mut self.selection, SubsetCoding::Best);
-        for (_, value) in &mut packet.entries {
+        let Ok(()) = stream.selection(&self.selection, SubsetCoding::Best);
+        // Eight bytes are a word, and the rest one by one: the same bits.
+        let (eights, rest) = packet.entries.as_chunks::<8>();
+        for eight in eights {
+            let Ok(()) = stream.object(&eight.map(|(_, value)| value));
+        }
+        for (_, value) in rest {
             let Ok(()) = stream.int(value, 0..=255);
         }
         stream.finish().expect("tightwire writes").len()

@@ -26,6 +26,7 @@ pub mod __private {
 
     pub use crate::schema::derived::*;
     pub use crate::stream::derived::*;
+    pub use crate::stream::float_fields::*;
     pub use crate::stream::long_floats::*;
     pub use crate::stream::perhaps::*;
     pub use crate::stream::{

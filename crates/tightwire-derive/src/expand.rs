@@ -2,17 +2,18 @@
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
-use syn::ext::IdentExt;
-use syn::{DeriveInput, Type};
+use syn::DeriveInput;
 
 use crate::bounds;
 use crate::condition;
 use crate::describe;
 use crate::hints;
 use crate::layout::{self, Layout, Width};
-use crate::parse::{Body, Item, Variant};
-use crate::syntax::{INTS, generic, is, peeled};
+use crate::operation::operation;
+use crate::parse::{Body, Item};
+use crate::reset::reset;
 use crate::validate::{Field, Rule};
+use crate::variants::serialize_enum;
 
 pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     let name = &item.name;
@@ -94,7 +95,7 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
 
 /// Generates a step that may fail. Not with `?`: its conversion of the error would be half of the
 /// code that the compiler has to process.
-fn return_on_error(step: TokenStream) -> TokenStream {
+pub(crate) fn return_on_error(step: TokenStream) -> TokenStream {
     quote! {
         if let ::tightwire::__private::core::result::Result::Err(__error) = #step {
             return ::tightwire::__private::core::result::Result::Err(__error);
@@ -103,7 +104,7 @@ fn return_on_error(step: TokenStream) -> TokenStream {
 }
 
 /// Generates the begin of a run, if a run begins here.
-fn begin_run(bits: &TokenStream) -> TokenStream {
+pub(crate) fn begin_run(bits: &TokenStream) -> TokenStream {
     quote! {
         if const { #bits > 0 } {
             __run.begin_run(const { #bits });
@@ -140,7 +141,7 @@ pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
 
 /// Access to the fields.
 #[derive(Clone, Copy)]
-enum Place {
+pub(crate) enum Place {
     /// Each group of fields that is sent together is borrowed from the struct.
     Struct,
     /// A variant is destructured as a whole. With conditions, fields are read again after they were
@@ -150,7 +151,7 @@ enum Place {
 
 /// Generates a call that borrows parts of the value by the same pattern twice: shared for writing,
 /// unique for reading.
-fn parts(pattern: &TokenStream, fields: &[&Field], is_variant: bool) -> TokenStream {
+pub(crate) fn parts(pattern: &TokenStream, fields: &[&Field], is_variant: bool) -> TokenStream {
     let bindings = tuple(fields, &|field| field.binding.to_token_stream());
     let take = match is_variant {
         false => quote!(|__value| { let #pattern = __value; #bindings }),
@@ -164,7 +165,7 @@ fn parts(pattern: &TokenStream, fields: &[&Field], is_variant: bool) -> TokenStr
 }
 
 /// Generates nested tuples, since `Parts` is implemented for tuples of at most eight.
-fn tuple(fields: &[&Field], each: &impl Fn(&Field) -> TokenStream) -> TokenStream {
+pub(crate) fn tuple(fields: &[&Field], each: &impl Fn(&Field) -> TokenStream) -> TokenStream {
     const MOST: usize = 8;
     if fields.len() <= MOST {
         let parts = fields.iter().map(|field| each(field));
@@ -176,19 +177,24 @@ fn tuple(fields: &[&Field], each: &impl Fn(&Field) -> TokenStream) -> TokenStrea
 }
 
 /// Generates the pattern of the fields that are sent or reset.
-fn pattern(of: &TokenStream, fields: &[&Field]) -> TokenStream {
+pub(crate) fn pattern(of: &TokenStream, fields: &[&Field]) -> TokenStream {
     let members = fields.iter().map(|Field { member, binding, .. }| quote!(#member: #binding));
     quote!(#of { #(#members,)* .. })
 }
 
 /// Whether code is generated for a field.
-fn is_used(field: &Field) -> bool {
+pub(crate) fn is_used(field: &Field) -> bool {
     field.rule.is_some() || field.default.is_some()
 }
 
 /// Generates the fields one after the other; the first one has the index `slot` in the slots of
 /// `layout`.
-fn steps(fields: &[Field], variant: usize, mut slot: usize, place: Place) -> TokenStream {
+pub(crate) fn steps(
+    fields: &[Field],
+    variant: usize,
+    mut slot: usize,
+    place: Place,
+) -> TokenStream {
     let mut code = TokenStream::new();
     for (index, (when, group)) in layout::groups(fields).into_iter().enumerate() {
         if index > 0 || when.is_some() {
@@ -202,8 +208,13 @@ fn steps(fields: &[Field], variant: usize, mut slot: usize, place: Place) -> Tok
             taken = quote!(let #bindings = #parts;);
         }
         let mut sent = TokenStream::new();
-        for field in &group {
-            sent.extend(step(field, variant, &mut slot, place));
+        for fields in group.chunk_by(|a, b| is_float(a) && is_float(b)) {
+            for fields in fields.chunks(MOST_FLOATS) {
+                sent.extend(match fields {
+                    [field] => step(field, variant, &mut slot, place),
+                    fields => float_steps(fields, variant, &mut slot, place),
+                });
+            }
         }
         let Some(when) = when else {
             // Targets are borrowed to the end of their block, since the compiler cannot know that
@@ -237,14 +248,46 @@ fn steps(fields: &[Field], variant: usize, mut slot: usize, place: Place) -> Tok
     code
 }
 
+/// The number of compressed floats that are quantised at once.
+const MOST_FLOATS: usize = 4;
+
+/// Whether a field is a compressed float with nothing behind it.
+fn is_float(field: &Field) -> bool {
+    matches!(field.rule, Some(Rule::Compressed { vector: None, .. })) && field.check.is_none()
+}
+
+/// Generates several compressed floats.
+fn float_steps(fields: &[&Field], variant: usize, slot: &mut usize, place: Place) -> TokenStream {
+    let slots = quote!(<Self as ::tightwire::__private::Slots>::SLOTS[#variant]);
+    let here = *slot;
+    let begin = begin_run(&quote!(::tightwire::__private::run_bits(#slots, #here)));
+    let names = fields.iter().map(|field| field.name());
+    let targets = fields.iter().map(|field| target(field, place));
+    let ranges = fields.iter().filter_map(|field| field.rule.as_ref()).map(layout::float_range);
+    let code = quote!(::tightwire::__private::compressed_fields(
+        &mut __run,
+        [#(#names),*],
+        [#(#targets),*],
+        const { [#(#ranges),*] },
+    ));
+    *slot += fields.len();
+    let code = return_on_error(code);
+    quote!(#begin #code)
+}
+
+/// Generates the target of a field.
+fn target(field: &Field, place: Place) -> TokenStream {
+    let binding = &field.binding;
+    match place {
+        Place::Variant { has_conditions: true } => quote!(#binding.reborrow()),
+        _ => quote!(#binding),
+    }
+}
+
 /// Generates one field.
 fn step(field: &Field, variant: usize, slot: &mut usize, place: Place) -> TokenStream {
     let Some(rule) = &field.rule else { return reset(field) };
-    let (name, binding) = (field.name(), &field.binding);
-    let target = match place {
-        Place::Variant { has_conditions: true } => quote!(#binding.reborrow()),
-        _ => quote!(#binding),
-    };
+    let (name, target) = (field.name(), target(field, place));
     let slots = quote!(<Self as ::tightwire::__private::Slots>::SLOTS[#variant]);
     let here = *slot;
     *slot += 1;
@@ -253,6 +296,16 @@ fn step(field: &Field, variant: usize, slot: &mut usize, place: Place) -> TokenS
     let end = return_on_error(quote!(__run.end_run()));
     let alone = return_on_error(operation(rule, &quote!(__run.stream().named(#name)), &target));
     let mut code = match layout::width(rule) {
+        _ if let Rule::Option { rule, .. } = rule => optional(rule, &target, &alone, &end),
+        // A writer puts the length into the word of the fields before, and the bytes end the run.
+        _ if matches!(rule, Rule::Text { .. } | Rule::Blob { .. }) => quote! {
+            if __S::WRITING {
+                #in_run
+            } else {
+                #end
+                #alone
+            }
+        },
         Width::Fixed(_) => quote!(#begin #in_run),
         Width::Varies => quote!(#end #alone),
         Width::CompileTime(_) => quote! {
@@ -273,250 +326,44 @@ fn step(field: &Field, variant: usize, slot: &mut usize, place: Place) -> TokenS
     code
 }
 
+/// Generates an option. A writer puts the bit and a short value into the word of the fields before; a
+/// reader does not know whether the value follows. No closure has the value: it would be called, and
+/// the run would go through memory.
+fn optional(
+    rule: &Rule,
+    target: &TokenStream,
+    alone: &TokenStream,
+    end: &TokenStream,
+) -> TokenStream {
+    let (Width::Fixed(bits) | Width::Perhaps(bits)) = layout::width(rule) else {
+        return quote!(#end #alone);
+    };
+    let bit = return_on_error(quote!(__run.option_bit(__option.is_some())));
+    let value = return_on_error(operation(rule, &quote!(__stream), &quote!(__value)));
+    quote! {
+        if __S::MERGES && __S::WRITING && const { ::tightwire::__private::fits_word(#bits) } {
+            let mut __option = #target;
+            #bit
+            if let ::tightwire::__private::core::option::Option::Some(__value) = __option.parts(
+                ::tightwire::__private::core::option::Option::as_ref,
+                ::tightwire::__private::core::option::Option::as_mut,
+            ) {
+                let __stream = &mut __run;
+                #value
+            }
+            #end
+        } else {
+            #end
+            #alone
+        }
+    }
+}
+
 /// Generates the binding of a field's target, `mut` if the field can be reset or is sent by
 /// reborrowing.
-fn binding(field: &Field, place: Place) -> TokenStream {
+pub(crate) fn binding(field: &Field, place: Place) -> TokenStream {
     let binding = &field.binding;
     let is_lent = matches!(place, Place::Variant { has_conditions: true });
     let is_reset = field.rule.is_none() || field.when.is_some();
     if is_lent || is_reset { quote!(mut #binding) } else { quote!(#binding) }
-}
-
-/// Generates code that sets a field that was not sent to its default, when reading.
-fn reset(field: &Field) -> TokenStream {
-    let binding = &field.binding;
-    match &field.default {
-        Some(default) => quote!(if __S::READING { #binding.put(#default); }),
-        // A field that is never sent stays unchanged.
-        None if field.rule.is_none() => TokenStream::new(),
-        None => {
-            let place = quote!((*__value));
-            // Of a type that is only called as one on the heap, nothing is known.
-            let reset = match field.rule.as_ref().is_some_and(Rule::is_unbounded) {
-                true => quote!(#place = ::tightwire::__private::core::default::Default::default();),
-                false => empty(&field.ty, &place),
-            };
-            quote! {
-                if let ::tightwire::__private::core::option::Option::Some(__value) =
-                    #binding.when_reading()
-                {
-                    #reset
-                }
-            }
-        }
-    }
-}
-
-/// Generates code that sets a place to its default. Strings and vectors keep their memory.
-fn empty(ty: &Type, target: &TokenStream) -> TokenStream {
-    if is(ty, &["String"]) || is_generic(ty, "Vec") {
-        return quote!(#target.clear(););
-    }
-    match generic(ty) {
-        Some((name, items)) if name == "Box" && items.len() == 1 => {
-            empty(&items[0], &quote!((*#target)))
-        }
-        _ => {
-            let default = default_of(ty);
-            quote!(#target = #default;)
-        }
-    }
-}
-
-fn default_of(ty: &Type) -> TokenStream {
-    match peeled(ty) {
-        // The standard library implements `Default` for short arrays only.
-        Type::Array(array) => {
-            let element = default_of(&array.elem);
-            let len = &array.len;
-            match is(&array.elem, &INTS) || is(&array.elem, &["bool", "f32", "f64"]) {
-                true => quote!([#element; #len]),
-                false => quote!(::tightwire::__private::core::array::from_fn(|_| #element)),
-            }
-        }
-        _ => quote!(::tightwire::__private::core::default::Default::default()),
-    }
-}
-
-fn is_generic(ty: &Type, name: &str) -> bool {
-    generic(ty).is_some_and(|(found, _)| found == name)
-}
-
-/// Generates the operation of a value, an expression of type `Result`.
-fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream) -> TokenStream {
-    // An element is the parameter of a closure, or of a function, which is compiled once for all
-    // types with such elements. For tuples, closures are faster.
-    let each = |rule: &Rule| match rule {
-        Rule::Whole(ty) if is(ty, &["bool", "f32", "f64"]) => {
-            quote!(::tightwire::__private::Wire::serialize)
-        }
-        Rule::Whole(Type::Path(_)) => quote!(::tightwire::__private::object),
-        _ => {
-            let inner = operation(rule, &quote!(__stream), &quote!(__value));
-            quote!(|__value, __stream| #inner)
-        }
-    };
-    match rule {
-        Rule::Whole(ty) if is(ty, &["bool"]) => quote!(#stream.bool(#target)),
-        Rule::Whole(ty) if is(ty, &["f32"]) => quote!(#stream.float(#target)),
-        Rule::Whole(ty) if is(ty, &["f64"]) => quote!(#stream.double(#target)),
-        Rule::Whole(_) => quote!(#stream.object(#target)),
-        Rule::Unbounded(ty) => quote!({
-            #[allow(unused_imports)]
-            use ::tightwire::__private::NotWire as _;
-            ::tightwire::__private::Perhaps::<#ty>::serialize(#target, #stream)
-        }),
-        Rule::Floats { len } if layout::is_short(len) => quote!(#stream.vector(#target)),
-        Rule::Floats { .. } => quote!(::tightwire::__private::floats(#stream, #target)),
-        Rule::Int { min, max, .. } => {
-            quote!(::tightwire::__private::int(#stream, #target, #min, #max))
-        }
-        Rule::Bits { bits, .. } => {
-            quote!(::tightwire::__private::low_bits(#stream, #target, #bits))
-        }
-        Rule::Varint { .. } => quote!(#stream.varint(#target)),
-        Rule::Compressed { vector, .. } => {
-            let range = layout::float_range(rule);
-            match vector {
-                None => quote!(#stream.compressed_float(#target, const { #range })),
-                Some(ty) if layout::long_array(ty).is_some() => quote! {
-                    ::tightwire::__private::compressed_floats(#stream, #target, const { #range })
-                },
-                Some(_) => quote!(#stream.compressed_vector(#target, const { #range })),
-            }
-        }
-        Rule::SmallestThree { bits } => quote!(#stream.smallest_three(#target, #bits)),
-        Rule::Unit { bits } => quote!(#stream.unit_vector(#target, #bits)),
-        Rule::Pod { .. } => quote!(#stream.pod(#target)),
-        Rule::Pods { max_len, .. } => {
-            quote!(::tightwire::__private::pods(#stream, #target, #max_len))
-        }
-        Rule::Text { max_len } => quote!(::tightwire::__private::text(#stream, #target, #max_len)),
-        Rule::Blob { max_len } => quote!(#stream.blob(#target, #max_len)),
-        Rule::List { max_len, rule, .. } => {
-            let element = each(rule);
-            quote!(#stream.array(#target, #max_len, #element))
-        }
-        Rule::Array { rule, .. } => {
-            let element = each(rule);
-            quote!(#stream.fixed_array(#target, #element))
-        }
-        Rule::Option { rule, .. } => {
-            let inner = each(rule);
-            quote!(#stream.option(#target, #inner))
-        }
-        Rule::Boxed { rule } => {
-            operation(rule, stream, &quote!(::tightwire::__private::unboxed(#target)))
-        }
-    }
-}
-
-/// Generates the ordinal, then the fields of that variant. A writer puts the ordinal into the first
-/// run.
-fn serialize_enum(variants: &[Variant<Field>]) -> TokenStream {
-    let count = variants.len();
-    let names = variants.iter().map(|variant| variant.name.unraw().to_string());
-    let ordinals = variants.iter().enumerate().map(|(ordinal, variant)| {
-        let name = &variant.name;
-        quote!(Self::#name { .. } => #ordinal,)
-    });
-    let arms = variants.iter().enumerate().map(|(ordinal, variant)| {
-        let arm = serialize_variant(ordinal, variant);
-        quote!(#ordinal => { #arm })
-    });
-    let read_ordinal = return_on_error(quote!(::tightwire::__private::ordinal(
-        __run.stream(),
-        &mut __ordinal,
-        &__NAMES
-    )));
-    quote! {
-        const __NAMES: [&str; #count] = [#(#names),*];
-        let mut __ordinal: usize = 0;
-        if __S::READING {
-            #read_ordinal
-        } else {
-            __ordinal = match &*__this { #(#ordinals)* };
-        }
-        match __ordinal {
-            #(#arms)*
-            _ => {}
-        }
-    }
-}
-
-fn serialize_variant(ordinal: usize, variant: &Variant<Field>) -> TokenStream {
-    let name = &variant.name;
-    let slots = quote!(<Self as ::tightwire::__private::Slots>::SLOTS[#ordinal]);
-    let begin = begin_run(&quote!(::tightwire::__private::run_bits(#slots, 0)));
-    let write_ordinal = return_on_error(
-        quote!(::tightwire::__private::ordinal(&mut __run, &mut { #ordinal }, &__NAMES)),
-    );
-    let ordinal_in_run = quote!(#begin #write_ordinal);
-    let end = return_on_error(quote!(__run.end_run()));
-    let name_text = name.unraw().to_string();
-    let members = variant.fields.iter().map(|field| &field.member);
-    let defaults = variant.fields.iter().map(|field| match &field.default {
-        Some(default) => default.to_token_stream(),
-        None => default_of(&field.ty),
-    });
-    let fresh = quote!(Self::#name { #(#members: #defaults),* });
-    if variant.fields.is_empty() {
-        return quote! {
-            if __S::READING { __this.put(#fresh); } else { #ordinal_in_run }
-            #end
-        };
-    }
-    let place =
-        Place::Variant { has_conditions: variant.fields.iter().any(|field| field.when.is_some()) };
-    let used: Vec<&Field> = variant.fields.iter().filter(|field| is_used(field)).collect();
-    let parts = parts(&pattern(&quote!(Self::#name), &used), &used, true);
-    let bindings = tuple(&used, &|field| binding(field, place));
-    let steps = steps(&variant.fields, ordinal, 1, place);
-    // The same variant is read into, so that strings and arrays keep their memory. For variants
-    // without such memory the test is left out, since its branch would be mispredicted.
-    let keeps_memory =
-        !variant.fields.iter().all(|field| field.rule.as_ref().is_some_and(is_plain));
-    let is_other = keeps_memory
-        .then(|| quote!(&&!::tightwire::__private::core::matches!(&*__this, Self::#name { .. })));
-    let begin_rest = begin_run(&quote!(::tightwire::__private::rest_of_run(#slots, 1)));
-    quote! {
-        if __S::READING #is_other {
-            __this.put(#fresh);
-        }
-        if let ::tightwire::__private::core::option::Option::Some(#bindings) = #parts {
-            if __S::READING {
-                #begin_rest
-            } else {
-                #ordinal_in_run
-            }
-            __run.enter_variant(#name_text);
-            #steps
-            // Ended here, where the position in the run is known, and not after all variants.
-            #end
-            __run.leave();
-        }
-    }
-}
-
-/// Whether a value certainly owns no heap memory.
-fn is_plain(rule: &Rule) -> bool {
-    match rule {
-        Rule::Whole(ty) => is(ty, &INTS) || is(ty, &["bool", "f32", "f64"]),
-        Rule::Array { rule, .. } => is_plain(rule),
-        Rule::Floats { .. }
-        | Rule::Int { .. }
-        | Rule::Bits { .. }
-        | Rule::Varint { .. }
-        | Rule::Compressed { .. }
-        | Rule::SmallestThree { .. }
-        | Rule::Unit { .. }
-        | Rule::Pod { .. } => true,
-        Rule::Unbounded(_)
-        | Rule::Text { .. }
-        | Rule::Blob { .. }
-        | Rule::Pods { .. }
-        | Rule::List { .. }
-        | Rule::Option { .. }
-        | Rule::Boxed { .. } => false,
-    }
 }

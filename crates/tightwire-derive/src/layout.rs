@@ -6,6 +6,7 @@ use syn::spanned::Spanned;
 use syn::{Expr, Type};
 
 use crate::hints;
+use crate::operation::is_bool;
 use crate::parse::{Body, Item};
 use crate::syntax::{INTS, is, peeled, whole_literal};
 use crate::validate::{Field, Rule};
@@ -226,6 +227,9 @@ pub(crate) fn width(rule: &Rule) -> Width {
         }
         Rule::SmallestThree { bits } => fixed(smallest_three_bits(bits)),
         Rule::Unit { bits } => fixed(unit_bits(bits)),
+        Rule::Array { len, rule } if is_bool(rule) => {
+            Width::Perhaps(quote!(<[bool; #len] as ::tightwire::__private::Wire>::FIXED_BITS))
+        }
         Rule::Array { len, rule } => {
             let element = width(rule).slot();
             Width::CompileTime(quote!(::tightwire::__private::array_bits(#element, #len)))

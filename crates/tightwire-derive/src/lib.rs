@@ -16,9 +16,12 @@ mod hints;
 mod layout;
 mod message;
 mod numbers;
+mod operation;
 mod parse;
+mod reset;
 mod syntax;
 mod validate;
+mod variants;
 
 use proc_macro::TokenStream;
 use syn::DeriveInput;

@@ -130,6 +130,21 @@ impl<'a> BitReader<'a> {
         Ok(word >> shift & low_mask(width))
     }
 
+    /// Returns at least the next [`WORD_FIELD`] bits without reading them; `None` if fewer than eight
+    /// bytes are left.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn ahead(&self) -> Option<u64> {
+        let start = (self.position >> 3) as usize;
+        let bytes = self.data.get(start..start + 8)?.try_into().ok()?;
+        Some(u64::from_le_bytes(bytes) >> (self.position & 7))
+    }
+
+    /// Skips `width` of the bits that [`ahead`](Self::ahead) returned.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn skip(&mut self, width: u32) {
+        self.position += u64::from(width.min(WORD_FIELD));
+    }
+
     /// Reads a unary number: counts zeros up to the next one bit, and consumes both. After `limit`
     /// zeros no one bit follows, and none is consumed.
     ///

@@ -41,6 +41,11 @@ pub const fn rest_of_run(slots: &[Option<u32>], mut field: usize) -> u32 {
     bits
 }
 
+/// Whether a value has a fixed size, and room in a word beside a bit that says whether it follows.
+pub const fn fits_word(bits: Option<u32>) -> bool {
+    matches!(bits, Some(bits) if bits < u64::BITS)
+}
+
 /// Bits of a type, if the number is always the same.
 pub const fn fixed_bits(slots: &[Option<u32>]) -> Option<u32> {
     let mut field = 0;
@@ -72,6 +77,14 @@ pub const fn array_bits(element: Option<u32>, len: usize) -> Option<u32> {
     match element {
         Some(bits) if len <= 8 && bits * len as u32 <= 128 => Some(bits * len as u32),
         _ => None,
+    }
+}
+
+/// Like [`array_bits`], for elements that join: an array that fits one word has a fixed size.
+pub const fn joined_bits(element: Option<u32>, len: usize, joins: bool) -> Option<u32> {
+    match element {
+        Some(bits) if joins && bits as usize * len <= 64 => Some(bits * len as u32),
+        _ => array_bits(element, len),
     }
 }
 

@@ -151,10 +151,7 @@ impl FloatRange {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn dequantize_four(self, codes: [u32; 4]) -> [f32; 4] {
         let codes = if self.max_code < SMALL_CODES {
-            // The lowest bits of the float 2^23 count the integers above it. A conversion
-            // instruction would wait for the previous contents of its register.
-            const SHIFT: f32 = (1 << 23) as f32;
-            f32x4::new(codes.map(|code| f32::from_bits(SHIFT.to_bits() | code))) - SHIFT
+            code_float(codes)
         } else {
             f32x4::new(codes.map(|code| code as f32))
         };
@@ -162,9 +159,17 @@ impl FloatRange {
     }
 }
 
+/// Converts codes below [`SMALL_CODES`] into floats. The lowest bits of the float 2^23 count the
+/// integers above it; a conversion instruction would wait for the previous contents of its register.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn code_float(codes: [u32; 4]) -> f32x4 {
+    const SHIFT: f32 = (1 << 23) as f32;
+    f32x4::new(codes.map(|code| f32::from_bits(SHIFT.to_bits() | code))) - SHIFT
+}
+
 /// Below this number of codes, every code plus one half is an exact float, and fits the conversion
 /// of vector units.
-const SMALL_CODES: u32 = 1 << 22;
+pub(super) const SMALL_CODES: u32 = 1 << 22;
 
 /// Returns the number of steps, rounded up: at least one, at most the largest `f32` below 2^32.
 const fn steps(values: f32) -> u32 {

@@ -5,9 +5,17 @@ use core::hint::cold_path;
 use super::{ErrorKind, Stream, Target, misuse};
 
 /// One step of a ladder: differences `min..=max`, after one zero bit for each step before it.
+#[derive(Clone, Copy)]
 struct Step {
     min: u64,
     max: u64,
+}
+
+impl Step {
+    /// Width of a difference within the step.
+    const fn width(self) -> u32 {
+        u64::BITS - (self.max - self.min).leading_zeros()
+    }
 }
 
 /// Number of steps of both ladders, before the one for every larger difference.
@@ -34,8 +42,8 @@ const INT_RELATIVE: [Step; STEPS as usize] = [
 /// Position of a difference on a ladder.
 enum Rung {
     Difference(u64),
-    /// Above every step; each ladder codes the rest in its own way.
-    Beyond,
+    /// Above every step: the number that each ladder codes then.
+    Beyond(u64),
 }
 
 /// The object-index ladder: the difference to the previous index; the first index is relative to
@@ -71,18 +79,12 @@ pub(super) fn object_index<S: Stream>(
         index.put(whole as u32);
         return Ok(());
     }
-    match rung(stream, difference, &OBJECT_INDEX)? {
+    let min = BEYOND as u64;
+    // An array this small has no differences beyond the ladder: only a malicious packet gets there.
+    let beyond = end.checked_sub(min).map(|span| (difference.wrapping_sub(min), span));
+    match rung(stream, difference, &OBJECT_INDEX, beyond, start)? {
         Rung::Difference(read) => difference = read,
-        Rung::Beyond => {
-            let min = BEYOND as u64;
-            if end < min {
-                // An array this small has no such differences: only a malicious packet gets here.
-                return stream.refuse_at(ErrorKind::OutOfRange, start);
-            }
-            let mut offset = difference.wrapping_sub(min);
-            stream.raw_offset(&mut offset, end - min)?;
-            difference = offset + min;
-        }
+        Rung::Beyond(offset) => difference = offset + min,
     }
     if S::READING {
         let read = previous + difference;
@@ -122,14 +124,18 @@ pub(super) fn int_relative<S: Stream>(
             return stream.refuse_at(ErrorKind::OutOfRange, start);
         }
     }
+    let beyond = (value, u32::MAX.into());
     let rung = match S::PACKS {
-        true => rung(stream, value.wrapping_sub(before), &INT_RELATIVE)?,
+        true => rung(stream, value.wrapping_sub(before), &INT_RELATIVE, Some(beyond), start)?,
         // The number itself, as above every step of the ladder.
-        false => Rung::Beyond,
+        false => {
+            stream.raw_bits(&mut value, 32)?;
+            Rung::Beyond(value)
+        }
     };
     match rung {
         Rung::Difference(difference) => value = before + difference,
-        Rung::Beyond => stream.raw_bits(&mut value, 32)?,
+        Rung::Beyond(whole) => value = whole,
     }
     if S::READING {
         if value <= before {
@@ -143,22 +149,83 @@ pub(super) fn int_relative<S: Stream>(
     Ok(())
 }
 
+/// A difference on a ladder, or what is sent above it: a number and the largest one; `None` if there
+/// is no such difference. The value begins at `start`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn rung<S: Stream>(
     stream: &mut S,
     difference: u64,
     ladder: &[Step; STEPS as usize],
+    beyond: Option<(u64, u64)>,
+    start: u64,
 ) -> Result<Rung, S::Error> {
-    let mut zeros = ladder.iter().map(|step| u32::from(difference > step.max)).sum();
-    stream.raw_unary(&mut zeros, STEPS)?;
-    match ladder.get(zeros as usize) {
-        Some(step) => {
-            let mut offset = difference.wrapping_sub(step.min);
-            stream.raw_offset(&mut offset, step.max - step.min)?;
-            Ok(Rung::Difference(offset + step.min))
-        }
-        None => Ok(Rung::Beyond),
+    let zeros = ladder.iter().map(|step| u32::from(difference > step.max)).sum();
+    if S::MERGES && S::WRITING {
+        let (mut code, width) = match (ladder.get(zeros as usize), beyond) {
+            (Some(step), _) => {
+                let offset = difference - step.min;
+                ((1u64 << zeros) | offset << (zeros + 1), zeros + 1 + step.width())
+            }
+            (None, Some((number, span))) if number <= span => {
+                (number << STEPS, STEPS + u64::BITS - span.leading_zeros())
+            }
+            (None, _) => return slow_rung(stream, difference, zeros, ladder, beyond, start),
+        };
+        stream.raw_fitting(&mut code, width)?;
+        return Ok(Rung::Difference(difference));
     }
+    if S::READING
+        && let Some(word) = stream.raw_ahead()
+        && let Some((rung, width)) = rung_ahead(word, ladder, beyond)
+    {
+        stream.raw_skip(width);
+        return Ok(rung);
+    }
+    slow_rung(stream, difference, zeros, ladder, beyond, start)
+}
+
+/// Takes a rung and its width from the next bits; `None` if it is to be refused.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn rung_ahead(
+    word: u64,
+    ladder: &[Step; STEPS as usize],
+    beyond: Option<(u64, u64)>,
+) -> Option<(Rung, u32)> {
+    let zeros = (word | 1 << STEPS).trailing_zeros();
+    if let Some(step) = ladder.get(zeros as usize) {
+        let offset = word >> (zeros + 1) & ((1 << step.width()) - 1);
+        let is_in_range = offset <= step.max - step.min;
+        return is_in_range
+            .then_some((Rung::Difference(step.min + offset), zeros + 1 + step.width()));
+    }
+    let span = beyond?.1;
+    let width = u64::BITS - span.leading_zeros();
+    let number = word >> STEPS & ((1 << width) - 1);
+    (number <= span).then_some((Rung::Beyond(number), STEPS + width))
+}
+
+/// [`rung`] part by part.
+#[cfg_attr(not(debug_assertions), inline)]
+fn slow_rung<S: Stream>(
+    stream: &mut S,
+    difference: u64,
+    mut zeros: u32,
+    ladder: &[Step; STEPS as usize],
+    beyond: Option<(u64, u64)>,
+    start: u64,
+) -> Result<Rung, S::Error> {
+    stream.raw_unary(&mut zeros, STEPS)?;
+    if let Some(step) = ladder.get(zeros as usize) {
+        let mut offset = difference.wrapping_sub(step.min);
+        stream.raw_offset(&mut offset, step.max - step.min)?;
+        return Ok(Rung::Difference(offset + step.min));
+    }
+    let Some((mut number, span)) = beyond else {
+        stream.refuse_at(ErrorKind::OutOfRange, start)?;
+        return Ok(Rung::Difference(difference));
+    };
+    stream.raw_offset(&mut number, span)?;
+    Ok(Rung::Beyond(number))
 }
 
 /// Sizes in bits of differences as [`object_index`] writes them, for an array of some length.

@@ -5,6 +5,7 @@
 
 #[cfg(feature = "arrayvec")]
 mod arrays;
+mod bools;
 mod byte_stream;
 mod collection;
 #[doc(hidden)]
@@ -13,6 +14,7 @@ mod described;
 mod error;
 mod explain;
 mod float;
+pub(crate) mod float_fields;
 mod index;
 mod int;
 #[cfg(feature = "serde")]
@@ -40,6 +42,7 @@ mod ruler;
 mod run;
 mod selection;
 mod shape;
+mod subset;
 mod target;
 mod text;
 mod trace;
@@ -75,8 +78,9 @@ use raw::{group, operation};
 pub use read::ReadStream;
 pub(crate) use read::Reading;
 pub use run::Run;
-pub use selection::{Selection, SubsetCoding};
+pub use selection::Selection;
 pub use shape::{Binary, Condition, Field, Hints, Name, Shape, Variant};
+pub use subset::SubsetCoding;
 pub use target::{Access, Parts, Shared, Target, Unique};
 pub use text::Pod;
 pub use trace::TraceStream;
@@ -725,7 +729,7 @@ pub trait Stream: RawStream {
             Self,
             self,
             Scope::Group("subset"),
-            selection::subset(self, objects, selection, coding, element)
+            subset::subset(self, objects, selection, coding, element)
         )
     }
 
@@ -748,7 +752,7 @@ pub trait Stream: RawStream {
             Self,
             self,
             Op::Selection { len: value.array_len(), coding },
-            selection::selection(self, value.reborrow(), coding),
+            subset::selection(self, value.reborrow(), coding),
             Value::Indices(value.iter().collect())
         )
     }

@@ -8,7 +8,7 @@ use core::ops::RangeInclusive;
 
 use super::float::FloatRange;
 use super::int::Int;
-use super::selection::SubsetCoding;
+use super::subset::SubsetCoding;
 use super::tree::printable;
 
 /// One stream operation with its parameters.

@@ -38,6 +38,11 @@ pub trait RawStream: Sized {
     /// types do that for streams that do not need to see each field.
     const MERGES: bool = false;
 
+    /// Whether an array of `bool`s may arrive as whole words: for streams that merge, and within
+    /// their runs.
+    #[doc(hidden)]
+    const JOINS: bool = Self::MERGES;
+
     /// Whether values are coded in the fewest bits. A stream with `false`, such as
     /// [`ByteStream`](crate::stream::ByteStream), gets each number unpacked. Only the operation
     /// knows that number, and because this is a constant, streams that pack pay nothing for the
@@ -83,6 +88,22 @@ pub trait RawStream: Sized {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_word(&mut self, value: &mut u64, width: u32) -> Result<(), Self::Error> {
         self.raw_bits(value, width)
+    }
+
+    /// At least the next 57 bits, without reading them; `None` near the end of the packet, and for
+    /// streams that cannot look ahead. An operation of several parts that has all of them here is
+    /// read at once; everything else, and every refusal, goes part by part.
+    #[doc(hidden)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_ahead(&self) -> Option<u64> {
+        None
+    }
+
+    /// Skips `width` of the bits that [`raw_ahead`](Self::raw_ahead) returned.
+    #[doc(hidden)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_skip(&mut self, width: u32) {
+        let _ = width;
     }
 
     /// A unary number: `zeros` zero bits, then a one bit, which is left out at the `limit`.

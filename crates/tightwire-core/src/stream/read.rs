@@ -112,6 +112,16 @@ impl RawStream for ReadStream<'_> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_ahead(&self) -> Option<u64> {
+        self.reader.ahead()
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_skip(&mut self, width: u32) {
+        self.reader.skip(width);
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_unary(&mut self, zeros: &mut u32, limit: u32) -> Result<(), ReadError> {
         match self.reader.read_unary(limit) {
             Ok(read) => *zeros = read,

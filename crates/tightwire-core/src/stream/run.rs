@@ -18,13 +18,63 @@ pub struct Run<'s, S> {
     held: u32,
     /// Number of bits of the run that are not read yet.
     left: u32,
+    /// Refused values of the word being written, by kind: see [`Refusals`].
+    refusals: Refusals,
+}
+
+/// Values that were refused since the last word was written: for each kind, the bit is set at which
+/// the value begins in the word.
+///
+/// A field that is refused only sets a bit at a constant place, and the position in the packet is
+/// computed once for a word: computed for each field, it takes some fifty bytes of code.
+#[derive(Clone, Copy, Debug, Default)]
+struct Refusals {
+    out_of_range: u64,
+    not_finite: u64,
+    not_unit: u64,
+}
+
+impl Refusals {
+    /// Adds a value that begins at bit `offset`; returns `false` if this set cannot hold it.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn add(&mut self, kind: ErrorKind, offset: u64) -> bool {
+        let bits = match kind {
+            ErrorKind::OutOfRange => &mut self.out_of_range,
+            ErrorKind::NotFinite => &mut self.not_finite,
+            ErrorKind::NotUnit => &mut self.not_unit,
+            _ => return false,
+        };
+        if offset < u64::from(u64::BITS) {
+            *bits |= 1 << offset;
+        }
+        offset < u64::from(u64::BITS)
+    }
+
+    /// Kind and bit of the first value.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn first(self) -> Option<(ErrorKind, u64)> {
+        let all = self.out_of_range | self.not_finite | self.not_unit;
+        if all == 0 {
+            return None;
+        }
+        cold_path();
+        let lowest = all & all.wrapping_neg();
+        let kind = if self.not_finite & lowest != 0 {
+            ErrorKind::NotFinite
+        } else if self.not_unit & lowest != 0 {
+            ErrorKind::NotUnit
+        } else {
+            ErrorKind::OutOfRange
+        };
+        Some((kind, lowest.trailing_zeros().into()))
+    }
 }
 
 impl<'s, S: RawStream> Run<'s, S> {
     /// Creates a run that passes everything on until [`begin_run`](Self::begin_run).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn new(stream: &'s mut S) -> Self {
-        Self { stream, word: 0, held: 0, left: 0 }
+        Self { stream, word: 0, held: 0, left: 0, refusals: Refusals::default() }
     }
 
     /// Begins a run of `bits` bits in all; the run before it has ended.
@@ -36,11 +86,27 @@ impl<'s, S: RawStream> Run<'s, S> {
     /// Writes the collected bits.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn end_run(&mut self) -> Result<(), S::Error> {
-        if S::WRITING && self.held > 0 {
+        if !S::WRITING || !S::MERGES {
+            return Ok(());
+        }
+        self.report()?;
+        if self.held > 0 {
             let held = core::mem::take(&mut self.held);
             return self.stream.raw_word(&mut core::mem::take(&mut self.word), held);
         }
         Ok(())
+    }
+
+    /// Tells the stream of the first refused value since the last word.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn report(&mut self) -> Result<(), S::Error> {
+        match core::mem::take(&mut self.refusals).first() {
+            None => Ok(()),
+            Some((kind, offset)) => {
+                let start = self.stream.position();
+                self.stream.refuse_at(kind, start + offset)
+            }
+        }
     }
 
     /// Serializes a type without bits: a stream that has failed refuses it too.
@@ -55,6 +121,12 @@ impl<'s, S: RawStream> Run<'s, S> {
         self.stream
     }
 
+    /// Writes the bit of an option, whose value follows in the run if it is set.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn option_bit(&mut self, is_some: bool) -> Result<(), S::Error> {
+        self.raw_fitting(&mut u64::from(is_some), 1)
+    }
+
     /// Begins the fields of a variant, until [`leave`](RawStream::leave).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn enter_variant(&mut self, name: &str) {
@@ -66,15 +138,17 @@ impl<'s, S: RawStream> Run<'s, S> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn collect(&mut self, value: u64, width: u32) -> Result<(), S::Error> {
-        let beyond = self.held + width;
-        self.word |= value.unbounded_shl(self.held);
-        if beyond < u64::BITS {
-            self.held = beyond;
+        let held = self.held;
+        self.word |= value.unbounded_shl(held);
+        self.held += width;
+        if self.held < u64::BITS {
             return Ok(());
         }
-        self.stream.raw_word(&mut self.word, u64::BITS)?;
-        self.word = value.unbounded_shr(u64::BITS - self.held);
-        self.held = beyond - u64::BITS;
+        let beyond = self.held - u64::BITS;
+        self.held = u64::BITS;
+        self.end_run()?;
+        self.word = value.unbounded_shr(u64::BITS - held);
+        self.held = beyond;
         Ok(())
     }
 
@@ -121,6 +195,7 @@ impl<S: RawStream> RawStream for Run<'_, S> {
     const TRACES: bool = S::TRACES;
     // A type within a run is part of that run.
     const MERGES: bool = false;
+    const JOINS: bool = S::JOINS;
     const PACKS: bool = S::PACKS;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -136,7 +211,8 @@ impl<S: RawStream> RawStream for Run<'_, S> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn failure(&self) -> Option<(ErrorKind, u64)> {
-        self.stream.failure()
+        let here = || self.refusals.first().map(|(kind, bit)| (kind, self.stream.position() + bit));
+        self.stream.failure().or_else(here)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -189,6 +265,15 @@ impl<S: RawStream> RawStream for Run<'_, S> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), S::Error> {
+        if S::WRITING && S::MERGES {
+            let offset = bit.wrapping_sub(self.stream.position());
+            if self.refusals.add(kind, offset) {
+                return Ok(());
+            }
+            // Of any other kind, the position is told at once, behind the refusals before it. The
+            // run ends here, so that nothing is left of it where the bytes of a text would end it.
+            self.end_run()?;
+        }
         self.stream.refuse_at(kind, bit)
     }
 

@@ -190,18 +190,7 @@ pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
         let Some(unit) = over_length(unit, x * x + y * y + z * z + w * w) else {
             return stream.refuse_at(ErrorKind::NotUnit, start);
         };
-        // No branch on the index of the largest component, which is as random as the rotation.
-        // Magnitudes compare like the integers of their bits, and tables order the other
-        // components.
-        let magnitudes = components.map(|component| component.to_bits() << 1);
-        let in_xy = usize::from(magnitudes[1] > magnitudes[0]);
-        let in_zw = 2 + usize::from(magnitudes[3] > magnitudes[2]);
-        let largest = if magnitudes[in_zw] > magnitudes[in_xy] { in_zw } else { in_xy };
-        let scale = unit.copysign(components[largest & 3]);
-        let others = OTHERS[largest & 3].map(|place| components[usize::from(place & 3)]);
-        let codes = codes_around(centre, others, scale).map(u64::from);
-        let index = largest as u64;
-        word = index | codes[0] << 2 | codes[1] << (2 + bits) | codes[2] << (2 + 2 * bits);
+        word = rotation_word(components, unit, bits);
     }
     if S::PACKS {
         stream.raw_bits(&mut word, 2 + 3 * bits)?;
@@ -220,6 +209,44 @@ pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
         quaternion.put(Q::from_xyzw(SOURCES[index].map(|source| from[usize::from(source & 3)])));
     }
     Ok(())
+}
+
+/// Returns the index of the largest component and the codes of the other three; `unit` is the scale
+/// of components of unit length.
+///
+/// No branch on the index of the largest component, which is as random as the rotation. Magnitudes
+/// compare like the integers of their bits.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn rotation_word(components: [f32; 4], unit: f32, bits: u32) -> u64 {
+    let centre = (1 << (bits - 1)) - 1;
+    let magnitudes = components.map(|component| component.to_bits() << 1);
+    let (in_xy, xy) = larger((magnitudes[0], 0), (magnitudes[1], 1));
+    let (in_zw, zw) = larger((magnitudes[2], 2), (magnitudes[3], 3));
+    let largest = larger((in_xy, xy), (in_zw, zw)).1;
+    let scale = unit.copysign(components[largest as usize & 3]);
+    if bits > 15 {
+        let others = OTHERS[largest as usize & 3].map(|place| components[usize::from(place & 3)]);
+        let codes = codes_around(centre, others, scale).map(u64::from);
+        return u64::from(largest)
+            | codes[0] << 2
+            | codes[1] << (2 + bits)
+            | codes[2] << (2 + 2 * bits);
+    }
+    // All four codes fit a word, and that of the largest is cut out of it: no table and no memory.
+    // It may need one bit more than it has here, which is cut too.
+    let mask = (1 << bits) - 1;
+    let codes = codes_around(centre, components, scale).map(|code| u64::from(code) & mask);
+    let all = codes[0] | codes[1] << bits | codes[2] << (2 * bits) | codes[3] << (3 * bits);
+    let start = bits * largest;
+    let below = all & ((1 << start) - 1);
+    let above = all >> (start + bits) << start;
+    u64::from(largest) | (below | above) << 2
+}
+
+/// The larger number with its index; the first of two that are equal.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn larger(a: (u32, u32), b: (u32, u32)) -> (u32, u32) {
+    if b.0 > a.0 { b } else { a }
 }
 
 /// Returns the components of three codes, and the sum of their squares.

@@ -5,11 +5,12 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::any::type_name;
 
-use super::derived::{MAX_NAME, array_bits, array_len, depth, fixed_bits};
+use super::bools::bools;
+use super::derived::{MAX_NAME, array_len, depth, fixed_bits, joined_bits};
 use super::trace::short_type_name;
 use super::{
-    Field, MeasureStream, Op, RawStream as _, ReadError, ReadStream, Run, Shape, Stream, Target,
-    WriteError, WriteStream, still_good,
+    ErrorKind, Field, MeasureStream, Op, RawStream as _, ReadError, ReadStream, Run, Shape, Stream,
+    Target, WriteError, WriteStream, still_good,
 };
 /// Declares the wire form of a struct or an enum: the serialize function, the worst case
 /// ([`MAX_BITS`](crate::stream::Wire::MAX_BITS)), and the description for a
@@ -183,6 +184,11 @@ pub trait Wire {
     #[doc(hidden)]
     const NUMBERS: Option<(usize, u64)> = None;
 
+    /// Whether an array of such values goes into words as a whole: see
+    /// [`serialize_elements`](Self::serialize_elements).
+    #[doc(hidden)]
+    const JOINS: bool = false;
+
     /// Writes, reads, measures or traces the value, depending on the stream. Writing cannot change it:
     /// see [`Target`].
     ///
@@ -193,6 +199,19 @@ pub trait Wire {
         this: Target<'_, S::Access, Self>,
         stream: &mut S,
     ) -> Result<(), S::Error>;
+
+    /// Serializes the elements of an array one after the other; `bool`s are packed.
+    #[doc(hidden)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize_elements<S: Stream>(
+        elements: Target<'_, S::Access, [Self]>,
+        stream: &mut S,
+    ) -> Result<(), S::Error>
+    where
+        Self: Sized,
+    {
+        stream.fixed_array(elements, Self::serialize)
+    }
 
     /// Describes the wire form as data, for [`schema`](crate::schema::Schema::of). The derive
     /// writes this function; without it, a type is [`Shape::Opaque`]: packets that contain it can
@@ -272,9 +291,27 @@ const fn fixed_bytes<T: Wire>() -> usize {
 /// [`ReadError`] for anything but a complete valid packet.
 #[inline]
 pub fn decode<T: Wire + Default>(packet: &[u8]) -> Result<T, ReadError> {
+    if const { T::FIXED_BITS.is_none() } {
+        let mut value = T::default();
+        decode_into(packet, &mut value)?;
+        return Ok(value);
+    }
+    let length = const { fixed_bytes::<T>() };
+    if packet.len() != length {
+        return Err(wrong_length::<T>(packet));
+    }
+    // The address of the value goes nowhere, so that its fields stay in registers up to the caller's
+    // place. A copy right after the fields were stored one by one would stall on the stores.
     let mut value = T::default();
-    decode_into(packet, &mut value)?;
+    read(&packet[..length], &mut value)?;
     Ok(value)
+}
+
+/// Reads a packet of the wrong length, only to return the error.
+#[cold]
+fn wrong_length<T: Wire + Default>(packet: &[u8]) -> ReadError {
+    let end = ReadError { kind: ErrorKind::UnexpectedEnd, bit: 0 };
+    read(packet, &mut T::default()).err().unwrap_or(end)
 }
 
 /// Like [`decode`], but reads into an existing value, whose strings and arrays keep their memory.
@@ -382,22 +419,52 @@ macro_rules! by_operation {
     )*};
 }
 
-by_operation!(bool: bool 1 Bool, f32: float 32 Float, f64: double 64 Double);
+by_operation!(f32: float 32 Float, f64: double 64 Double);
 
-impl<T: Wire, const N: usize> Wire for [T; N] {
-    const MAX_BITS: u64 = T::MAX_BITS.saturating_mul(array_len(N));
-    const FIXED_BITS: Option<u32> = array_bits(T::FIXED_BITS, N);
-    const DEPTH: u32 = 1 + T::DEPTH;
+impl Wire for bool {
+    const MAX_BITS: u64 = 1;
+    const FIXED_BITS: Option<u32> = Some(1);
+    const JOINS: bool = true;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn serialize<S: Stream>(
         this: Target<'_, S::Access, Self>,
         stream: &mut S,
     ) -> Result<(), S::Error> {
-        let Some(bits) = Self::FIXED_BITS else { return stream.fixed_array(this, T::serialize) };
+        stream.bool(this)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize_elements<S: Stream>(
+        elements: Target<'_, S::Access, [Self]>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        if S::JOINS {
+            return bools(stream, elements);
+        }
+        stream.fixed_array(elements, Self::serialize)
+    }
+
+    fn describe() -> Shape {
+        Shape::Op(Op::Bool)
+    }
+}
+
+impl<T: Wire, const N: usize> Wire for [T; N] {
+    const MAX_BITS: u64 = T::MAX_BITS.saturating_mul(array_len(N));
+    const FIXED_BITS: Option<u32> = joined_bits(T::FIXED_BITS, N, T::JOINS);
+    const DEPTH: u32 = 1 + T::DEPTH;
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn serialize<S: Stream>(
+        mut this: Target<'_, S::Access, Self>,
+        stream: &mut S,
+    ) -> Result<(), S::Error> {
+        let elements = this.parts(<[T; N]>::as_slice, <[T; N]>::as_mut_slice);
+        let Some(bits) = Self::FIXED_BITS else { return T::serialize_elements(elements, stream) };
         let mut run = Run::new(stream);
         run.begin_run(bits);
-        run.fixed_array(this, T::serialize)?;
+        T::serialize_elements(elements, &mut run)?;
         run.end_run()?;
         if bits == 0 { run.zero_bits() } else { Ok(()) }
     }

@@ -95,6 +95,75 @@ impl Twin for Floats {
     }
 }
 
+/// More floats in a row than are quantised at once, one of them with too many steps for that.
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+struct InARow {
+    flag: bool,
+    #[wire(min = -1.0, max = 1.0, resolution = 0.01)]
+    a: f32,
+    #[wire(min = 0.0, max = 360.0, resolution = 0.01)]
+    b: f32,
+    #[wire(min = -90.0, max = 90.0, resolution = 0.3)]
+    c: f32,
+    #[wire(min = 1.0, max = 2.0, resolution = 0.7)]
+    d: f32,
+    #[wire(min = -500.0, max = 3.0, resolution = 0.001)]
+    e: f32,
+    #[wire(min = -5.0, max = 3.0, resolution = 0.1)]
+    f: f32,
+    #[wire(min = 0.0, max = 1.0, resolution = 1.5e-7)]
+    g: f32,
+    #[wire(range = 0..=9)]
+    last: u8,
+}
+
+impl Twin for InARow {
+    const IS_EXACT: bool = false;
+
+    fn by_hand<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.bool(&mut self.flag)?;
+        stream.compressed_float(&mut self.a, FloatRange::new(-1.0, 1.0, 0.01))?;
+        stream.compressed_float(&mut self.b, FloatRange::new(0.0, 360.0, 0.01))?;
+        stream.compressed_float(&mut self.c, FloatRange::new(-90.0, 90.0, 0.3))?;
+        stream.compressed_float(&mut self.d, FloatRange::new(1.0, 2.0, 0.7))?;
+        stream.compressed_float(&mut self.e, FloatRange::new(-500.0, 3.0, 0.001))?;
+        stream.compressed_float(&mut self.f, FloatRange::new(-5.0, 3.0, 0.1))?;
+        stream.compressed_float(&mut self.g, FloatRange::new(0.0, 1.0, 1.5e-7))?;
+        stream.int(&mut self.last, 0..=9)
+    }
+
+    fn random(rng: &mut Rng) -> Self {
+        Self {
+            flag: any(rng),
+            a: float(rng, -1.0, 1.0),
+            b: float(rng, 0.0, 360.0),
+            c: float(rng, -90.0, 90.0),
+            d: float(rng, 1.0, 2.0),
+            e: float(rng, -500.0, 3.0),
+            f: float(rng, -5.0, 3.0),
+            g: float(rng, 0.0, 1.0),
+            last: (rng.below(10)) as u8,
+        }
+    }
+
+    fn refused() -> Vec<Self> {
+        let nan = f32::NAN;
+        vec![
+            Self { a: nan, last: 10, ..Self::default() },
+            Self { b: f32::INFINITY, c: nan, ..Self::default() },
+            Self { d: nan, g: nan, ..Self::default() },
+            Self { e: f32::NEG_INFINITY, ..Self::default() },
+            Self { g: nan, last: 10, ..Self::default() },
+            Self { last: 10, ..Self::default() },
+        ]
+    }
+}
+
+#[test]
+fn floats_in_a_row() {
+    check::<InARow>();
+}
+
 #[derive(Wire, Clone, PartialEq, Debug)]
 struct Turns {
     #[wire(bits = 3)]

@@ -95,6 +95,153 @@ impl Twin for ManyFlags {
     }
 }
 
+/// Arrays of `bool`s are packed into words; a long one is no part of a run.
+#[derive(Wire, Clone, PartialEq, Debug)]
+struct BoolArrays {
+    #[wire(range = 0..=31)]
+    a: u8,
+    b: [bool; 12],
+    c: [[bool; 3]; 2],
+    d: [bool; 57],
+    e: [bool; 64],
+    f: bool,
+    g: [bool; 65],
+    h: Option<[bool; 9]>,
+    i: [bool; 0],
+    j: [bool; 200],
+}
+
+impl Default for BoolArrays {
+    fn default() -> Self {
+        Self {
+            a: 0,
+            b: [false; 12],
+            c: Default::default(),
+            d: [false; 57],
+            e: [false; 64],
+            f: false,
+            g: [false; 65],
+            h: None,
+            i: [],
+            j: [false; 200],
+        }
+    }
+}
+
+impl Twin for BoolArrays {
+    fn by_hand<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        let each = |v: Target<'_, S::Access, bool>, s: &mut S| s.bool(v);
+        stream.int(&mut self.a, 0..=31)?;
+        stream.fixed_array(&mut self.b, each)?;
+        stream.fixed_array(&mut self.c, |v, s| s.fixed_array(v, each))?;
+        stream.fixed_array(&mut self.d, each)?;
+        stream.fixed_array(&mut self.e, each)?;
+        stream.bool(&mut self.f)?;
+        stream.fixed_array(&mut self.g, each)?;
+        stream.option(&mut self.h, |v, s| s.fixed_array(v, each))?;
+        stream.fixed_array(&mut self.i, each)?;
+        stream.fixed_array(&mut self.j, each)
+    }
+
+    fn random(rng: &mut Rng) -> Self {
+        Self {
+            a: within(rng, 0..=31),
+            b: any(rng),
+            c: any(rng),
+            d: any(rng),
+            e: any(rng),
+            f: any(rng),
+            g: any(rng),
+            h: any(rng),
+            i: [],
+            j: any(rng),
+        }
+    }
+
+    fn refused() -> Vec<Self> {
+        vec![Self { a: 32, ..Self::default() }]
+    }
+}
+
+#[test]
+fn arrays_of_bools() {
+    check::<BoolArrays>();
+}
+
+/// Options whose values share the word with the fields before, and text whose length does.
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+struct Optional {
+    #[wire(bits = 40)]
+    a: u64,
+    #[wire(range = 1..=9)]
+    b: Option<u8>,
+    #[wire(bits = 63)]
+    c: Option<u64>,
+    #[wire(range = 0..=7)]
+    d: u8,
+    whole: Option<u64>,
+    inner: Option<Word>,
+    #[wire(max_len = 20)]
+    text: String,
+    #[wire(range = 0..=4)]
+    e: u8,
+    #[wire(max_len = 5)]
+    blob: Vec<u8>,
+    #[wire(range = -4..=4)]
+    f: Option<[i8; 3]>,
+}
+
+impl Twin for Optional {
+    fn by_hand<S: Stream>(&mut self, stream: &mut S) -> Result<(), S::Error> {
+        stream.bits(&mut self.a, 40)?;
+        stream.option(&mut self.b, |v, s| s.int(v, 1..=9))?;
+        stream.option(&mut self.c, |v, s| s.bits(v, 63))?;
+        stream.int(&mut self.d, 0..=7)?;
+        stream.option(&mut self.whole, |v, s| s.int(v, 0..=u64::MAX))?;
+        stream.option(&mut self.inner, |v, s| s.object(v))?;
+        stream.string(&mut self.text, 20)?;
+        stream.int(&mut self.e, 0..=4)?;
+        stream.blob(&mut self.blob, 5)?;
+        stream.option(&mut self.f, |v, s| s.fixed_array(v, |v, s| s.int(v, -4..=4)))
+    }
+
+    fn random(rng: &mut Rng) -> Self {
+        Self {
+            a: within(rng, 0..=(1 << 40) - 1),
+            b: (rng.below(2) > 0).then(|| within(rng, 1..=9)),
+            c: (rng.below(2) > 0).then(|| within(rng, 0..=(1 << 63) - 1)),
+            d: within(rng, 0..=7),
+            whole: any(rng),
+            inner: (rng.below(2) > 0).then(|| Word::random(rng)),
+            text: "some text, not short"[..rng.below(21)].into(),
+            e: within(rng, 0..=4),
+            blob: vec![7; rng.below(6)],
+            f: (rng.below(2) > 0).then(|| std::array::from_fn(|_| within(rng, -4..=4))),
+        }
+    }
+
+    fn refused() -> Vec<Self> {
+        let long = || Self { text: "a".repeat(21), e: 5, ..Self::default() };
+        vec![
+            Self { a: 1 << 40, e: 5, ..Self::default() },
+            Self { b: Some(10), c: Some(u64::MAX), ..Self::default() },
+            Self { b: Some(0), ..Self::default() },
+            Self { c: Some(1 << 63), text: "\0".into(), ..Self::default() },
+            Self { d: 8, ..long() },
+            long(),
+            Self { text: "nul \0".into(), e: 5, ..Self::default() },
+            Self { e: 5, blob: vec![0; 6], ..Self::default() },
+            Self { blob: vec![0; 6], ..Self::default() },
+            Self { f: Some([4, 5, -5]), ..Self::default() },
+        ]
+    }
+}
+
+#[test]
+fn options_and_lengths_in_the_word_of_the_fields_before() {
+    check::<Optional>();
+}
+
 /// A hand-written serialize function that cannot be part of a run.
 #[derive(Default, Clone, PartialEq, Debug)]
 struct ByHand {

@@ -165,6 +165,55 @@ fn a_subset_carries_the_selected_elements_and_leaves_the_others_alone() {
     }
 }
 
+/// A selection has its indices as bits, and as a list while they are few and inserted in order: what
+/// it contains must not depend on the way.
+#[test]
+fn a_selection_is_the_same_set_however_it_was_made() {
+    let mut rng = Rng::new(9);
+    for round in 0..400 {
+        let len = LENGTHS[round % LENGTHS.len()];
+        let mut selection = Selection::new(len);
+        let mut model = std::collections::BTreeSet::new();
+        for _ in 0..rng.below(40) {
+            let index = rng.below(len + 2);
+            match rng.below(6) {
+                0 => assert_eq!(selection.remove(index), model.remove(&index)),
+                1 => {
+                    let last = model.last().map_or(0, |last| last + 1);
+                    let most = rng.below(300);
+                    let more: Vec<usize> =
+                        (last..len + 1).filter(|_| rng.below(3) > 0).take(most).collect();
+                    selection.extend(more.iter().copied());
+                    model.extend(more.into_iter().filter(|&index| index < len));
+                }
+                2 => {
+                    selection.extend([index, 3, index]);
+                    model.extend([index, 3].into_iter().filter(|&index| index < len));
+                }
+                3 if rng.below(8) == 0 => {
+                    selection.clear();
+                    model.clear();
+                }
+                _ => {
+                    let index = model.last().map_or(index, |last| last + 1 + index % 7);
+                    assert_eq!(selection.insert(index), index < len);
+                    model.extend((index < len).then_some(index));
+                }
+            }
+            let expected: Vec<usize> = model.iter().copied().collect();
+            assert_eq!(selection.count(), expected.len());
+            assert_eq!(selection.iter().collect::<Vec<_>>(), expected);
+            let mut rest = selection.iter();
+            let first = rest.next();
+            let mut folded: Vec<usize> = first.into_iter().collect();
+            rest.for_each(|index| folded.push(index));
+            assert_eq!(folded, expected);
+            assert_eq!(selection, selected(len, expected.iter().rev().copied()));
+            assert!((0..len).all(|index| selection.contains(index) == model.contains(&index)));
+        }
+    }
+}
+
 /// Returns a packet of fields, each a value and its width.
 fn packet(fields: &[(u64, u32)]) -> Vec<u8> {
     let mut buffer = [0; 64];
