@@ -335,7 +335,7 @@ fn optional(
     alone: &TokenStream,
     end: &TokenStream,
 ) -> TokenStream {
-    let (Width::Fixed(bits) | Width::Perhaps(bits)) = layout::width(rule) else {
+    let (Width::Fixed(bits) | Width::CompileTime(bits)) = layout::width(rule) else {
         return quote!(#end #alone);
     };
     let bit = return_on_error(quote!(__run.option_bit(__option.is_some())));

@@ -228,7 +228,7 @@ pub(crate) fn width(rule: &Rule) -> Width {
         Rule::SmallestThree { bits } => fixed(smallest_three_bits(bits)),
         Rule::Unit { bits } => fixed(unit_bits(bits)),
         Rule::Array { len, rule } if is_bool(rule) => {
-            Width::Perhaps(quote!(<[bool; #len] as ::tightwire::__private::Wire>::FIXED_BITS))
+            Width::CompileTime(quote!(<[bool; #len] as ::tightwire::__private::Wire>::FIXED_BITS))
         }
         Rule::Array { len, rule } => {
             let element = width(rule).slot();
