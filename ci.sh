@@ -105,12 +105,7 @@ fmt() {
 # comments with words that docs/GLOSSARY.md replaces.
 words() {
     local files found
-
-    mapfile -t files < <(git ls-files -- 'crates/*.rs' 'fuzz/*.rs' 'bench/*.rs' 'examples/*.rs' \
-        ':!crates/tightwire-net/src/play' ':!crates/tightwire-net/tests/play' \
-        ':!crates/tightwire-core/src/stream' ':!crates/tightwire-snapshot/src/modeled' \
-        ':!crates/tightwire-snapshot/src/packed' ':!crates/tightwire-snapshot/src/sender*' \
-        ':!crates/tightwire-snapshot/src/view.rs')
+    mapfile -t files < <(find crates fuzz bench examples -name target -prune -o -name '*.rs' -print)
     found=$(awk '
         FNR == 1 { was_doc = 0 }
         { is_doc = /^[ \t]*\/\/[\/!]/ }

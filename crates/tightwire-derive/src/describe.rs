@@ -91,7 +91,7 @@ fn shape(rule: &Rule) -> TokenStream {
         Rule::Unbounded(ty) => quote!({
             #[allow(unused_imports)]
             use ::tightwire::__private::NotWire as _;
-            ::tightwire::__private::Perhaps::<#ty>::describe()
+            ::tightwire::__private::MaybeWire::<#ty>::describe()
         }),
         Rule::Floats { len } if is_short(len) => op(quote!(Vector { dimensions: #len })),
         Rule::Floats { len } => quote!(::tightwire::__private::floats_shape(#len)),

@@ -253,8 +253,8 @@ pub(crate) fn max_bits(rule: &Rule) -> TokenStream {
         Rule::Unbounded(ty) => quote_spanned! {ty.span() => {
             #[allow(unused_imports)]
             use ::tightwire::__private::NotWire as _;
-            type __Perhaps = ::tightwire::__private::Perhaps<#ty>;
-            ::tightwire::__private::own_bits(__Perhaps::IS_WIRE, __Perhaps::MAX_BITS)
+            type __MaybeWire = ::tightwire::__private::MaybeWire<#ty>;
+            ::tightwire::__private::own_bits(__MaybeWire::IS_WIRE, __MaybeWire::MAX_BITS)
         }},
         Rule::Floats { len } => quote!((32 * (#len) as u64)),
         Rule::Int { ty, min, max } => {
@@ -344,7 +344,7 @@ fn unit_bits(bits: &Expr) -> TokenStream {
 pub(crate) fn dimensions(ty: &Type) -> TokenStream {
     match peeled(ty) {
         Type::Array(_) => quote!(::tightwire::__private::dimensions::<#ty, _>()),
-        ty => quote_spanned!(ty.span() => ::tightwire::__private::few_dimensions::<#ty, _>()),
+        ty => quote_spanned!(ty.span() => ::tightwire::__private::checked_dimensions::<#ty, _>()),
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream)
         Rule::Unbounded(ty) => quote!({
             #[allow(unused_imports)]
             use ::tightwire::__private::NotWire as _;
-            ::tightwire::__private::Perhaps::<#ty>::serialize(#target, #stream)
+            ::tightwire::__private::MaybeWire::<#ty>::serialize(#target, #stream)
         }),
         Rule::Floats { len } if layout::is_short(len) => quote!(#stream.vector(#target)),
         Rule::Floats { .. } => quote!(::tightwire::__private::floats(#stream, #target)),

@@ -14,8 +14,8 @@ use tightwire_core::schema::ObjectId;
 /// wait for its last addition.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Check {
-    one: u64,
-    other: u64,
+    even: u64,
+    odd: u64,
 }
 
 /// Checksum of a packet: over its updates, its header, and the checksums of the packets of its
@@ -42,13 +42,13 @@ impl Check {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn add(&mut self, update: &ObjectUpdate, cells: &[u32]) {
         let kind = u32::from(update.class) << 2 | update.kind as u32;
-        add(&mut self.one, update.id.0, kind);
+        add(&mut self.even, update.id.0, kind);
         let (fours, rest) = cells.as_chunks();
         for &[a, b, c, d] in fours {
-            add(&mut self.one, a, b);
-            add(&mut self.other, c, d);
+            add(&mut self.even, a, b);
+            add(&mut self.odd, c, d);
         }
-        rest.iter().for_each(|&cell| add(&mut self.one, cell, 0));
+        rest.iter().for_each(|&cell| add(&mut self.even, cell, 0));
     }
 
     /// Returns the checksum of a packet with these updates; `None` if a packet of its baseline has
@@ -59,7 +59,7 @@ impl Check {
         origin: InitialChecksum,
         checksums: &Checksums,
     ) -> Option<Checksum> {
-        let mut sum = self.one ^ self.other.rotate_left(32);
+        let mut sum = self.even ^ self.odd.rotate_left(32);
         add(&mut sum, header.number, header.tick);
         let flags = u32::from(header.is_complete)
             | u32::from(header.baseline.is_some()) << 1
@@ -84,7 +84,7 @@ impl Check {
 
 impl Default for Check {
     fn default() -> Self {
-        Self { one: MULTIPLIER, other: !MULTIPLIER }
+        Self { even: MULTIPLIER, odd: !MULTIPLIER }
     }
 }
 
@@ -110,7 +110,7 @@ impl InitialChecksum {
         let sum = |(class, cells): (u16, &[u32])| {
             let (mut check, kind) = (Check::default(), UpdateKind::Full);
             check.add(&ObjectUpdate { id, class, kind, start: 0, columns: cells.len() }, cells);
-            finished(check.one ^ check.other.rotate_left(32)).0
+            finished(check.even ^ check.odd.rotate_left(32)).0
         };
         let before = before.map_or(0, sum);
         self.initial = self.initial.wrapping_sub(before).wrapping_add(sum(now));

@@ -21,9 +21,9 @@ use tightwire_core::stream::{ExplainedError, ReadError};
 pub enum ProtocolError {
     /// A number of the configuration is too small.
     Config {
-        /// Its name.
+        /// Name of the setting.
         setting: &'static str,
-        /// Its value.
+        /// Value of the setting.
         value: usize,
         /// The least that it has to be.
         least: usize,

@@ -41,15 +41,19 @@ pub(super) fn interpolate(
                 for (component, column) in group.columns().enumerate() {
                     let max = layout.columns[column].max;
                     let from = f64::from(before.cells[column]);
-                    let way = way(before.cells[column], after.cells[column], wraps.then_some(max));
+                    let distance = signed_distance(
+                        before.cells[column],
+                        after.cells[column],
+                        wraps.then_some(max),
+                    );
                     let moved = match curve {
                         Some(derivative) => {
                             let slope = |row: Sample<'_>| {
                                 slope(layout, derivative, component, row.cells) * span
                             };
-                            hermite(way, slope(before), slope(after), fraction)
+                            hermite(distance, slope(before), slope(after), fraction)
                         }
-                        None => way * fraction,
+                        None => distance * fraction,
                     };
                     cells[column] = rounded(from + moved, max, wraps);
                 }
@@ -95,16 +99,16 @@ pub(super) fn extrapolate(
 }
 
 /// Returns the signed distance from one code to another, the shorter way if the codes wrap.
-pub(super) fn way(from: u32, to: u32, wraps_after: Option<u32>) -> f64 {
-    let way = f64::from(to) - f64::from(from);
-    let Some(max) = wraps_after else { return way };
+pub(super) fn signed_distance(from: u32, to: u32, wraps_after: Option<u32>) -> f64 {
+    let distance = f64::from(to) - f64::from(from);
+    let Some(max) = wraps_after else { return distance };
     let round = f64::from(max) + 1.0;
-    if way > round / 2.0 {
-        way - round
-    } else if way < -round / 2.0 {
-        way + round
+    if distance > round / 2.0 {
+        distance - round
+    } else if distance < -round / 2.0 {
+        distance + round
     } else {
-        way
+        distance
     }
 }
 

@@ -5,7 +5,7 @@
 use alloc::vec::Vec;
 
 use super::model::Model;
-use super::random_worlds::{Dice, seed};
+use super::random_worlds::{Rng, seed};
 use super::*;
 use tightwire_core::Wire;
 
@@ -21,11 +21,11 @@ fn protocol(level: Level) -> Protocol {
     Protocol::builder(config).class::<Body>().build().unwrap()
 }
 
-fn move_bodies(dice: &mut Dice, sender: &mut Sender, tick: u32) {
+fn move_bodies(rng: &mut Rng, sender: &mut Sender, tick: u32) {
     sender.begin_tick(tick);
     for id in 0..60u32 {
-        if tick == 1 || dice.is_one_in(3) {
-            let at = [id * 1000 + tick, tick * 3, dice.below(50) as u32];
+        if tick == 1 || rng.is_one_in(3) {
+            let at = [id * 1000 + tick, tick * 3, rng.below(50) as u32];
             sender.set(id, &Body { at, heading: tick as u8 }).unwrap();
         }
     }
@@ -41,14 +41,14 @@ fn the_level_is_no_part_of_the_fingerprint() {
 
 #[test]
 fn receivers_of_one_level_share_bodies_and_others_do_not() {
-    let dice = &mut Dice(seed(3) | 1);
+    let rng = &mut Rng(seed(3) | 1);
     let protocol = protocol(Level::Modeled);
     let mut sender = Sender::new(&protocol);
     let mut clients: Vec<_> =
         (0..6).map(|_| (sender.add_receiver(Leaving::Despawn), Receiver::new(&protocol))).collect();
     let (mut before, mut sizes) = (0, [0; 2]);
     for tick in 1..=120 {
-        move_bodies(dice, &mut sender, tick);
+        move_bodies(rng, &mut sender, tick);
         // All change their levels together, but for the last, which has the other one.
         let levels = match tick / 10 % 2 {
             0 => [Level::Modeled, Level::Packed],
@@ -80,13 +80,13 @@ fn receivers_of_one_level_share_bodies_and_others_do_not() {
 #[test]
 fn what_a_level_learned_stays_while_packets_are_of_the_other() {
     let packets = |switches: bool| {
-        let dice = &mut Dice(seed(5) | 1);
+        let rng = &mut Rng(seed(5) | 1);
         let protocol = protocol(Level::Modeled);
         let (mut sender, mut receiver) = (Sender::new(&protocol), Receiver::new(&protocol));
         let client = sender.add_receiver(Leaving::Despawn);
         let mut sizes = Vec::new();
         for tick in 1..=400 {
-            move_bodies(dice, &mut sender, tick);
+            move_bodies(rng, &mut sender, tick);
             let is_other = switches && (200..300).contains(&tick);
             sender.set_level(client, if is_other { Level::Packed } else { Level::Modeled });
             let packet = sender.snapshot(client, 1 << 16).unwrap();

@@ -5,7 +5,7 @@
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::random_worlds::{Dice, seed, volume};
+use super::random_worlds::{Rng, seed, volume};
 use super::*;
 use tightwire_core::Wire;
 use tightwire_core::schema::ObjectId;
@@ -68,31 +68,31 @@ fn protocol<T: Wire + 'static>(level: Level) -> Protocol {
     Protocol::builder(Config { level, ..Config::default() }).class::<T>().build().unwrap()
 }
 
-fn random_spy(dice: &mut Dice) -> Spy {
-    let by = dice.below(19) as i8 - 9;
-    let count = dice.below(4) as u8;
+fn random_spy(rng: &mut Rng) -> Spy {
+    let by = rng.below(19) as i8 - 9;
+    let count = rng.below(4) as u8;
     Spy {
-        seen: dice.below(10) as u8,
-        aim: [0; 3].map(|_: u8| dice.below(100) as f32 - 50.0),
-        order: if dice.is_one_in(2) { Order::Go { by } } else { Order::Wait },
-        name: "incognito"[..dice.below(10) as usize].into(),
-        target: dice.is_one_in(2).then(|| ObjectId(dice.below(1000) as u32)),
+        seen: rng.below(10) as u8,
+        aim: [0; 3].map(|_: u8| rng.below(100) as f32 - 50.0),
+        order: if rng.is_one_in(2) { Order::Go { by } } else { Order::Wait },
+        name: "incognito"[..rng.below(10) as usize].into(),
+        target: rng.is_one_in(2).then(|| ObjectId(rng.below(1000) as u32)),
         bag: (0..count).collect(),
-        rotation: if dice.is_one_in(2) { [1.0, 0.0, 0.0, 0.0] } else { [0.5; 4] },
-        rank: 5 + dice.below(5) as u8,
-        is_enemy: dice.is_one_in(2),
+        rotation: if rng.is_one_in(2) { [1.0, 0.0, 0.0, 0.0] } else { [0.5; 4] },
+        rank: 5 + rng.below(5) as u8,
+        is_enemy: rng.is_one_in(2),
     }
 }
 
 #[test]
 fn masked_fields_have_neutral_values() {
     let protocol = protocol::<Spy>(Level::Packed);
-    let dice = &mut Dice(seed(1) | 1);
+    let rng = &mut Rng(seed(1) | 1);
     let mut sender = Sender::new(&protocol);
     let [one, two] = [(); 2].map(|()| sender.add_receiver(Leaving::Despawn));
     for tick in 1..=500 {
         sender.begin_tick(tick);
-        let spy = random_spy(dice);
+        let spy = random_spy(rng);
         sender.set(7, &spy).unwrap();
         sender.set_owner(7, Some(one));
         let whole: Spy = sender.get(7).unwrap();
@@ -127,15 +127,15 @@ fn drive<T: Wire + 'static>(level: Level, make: impl Fn(Tank) -> T) -> [Vec<Vec<
     let mut sender = Sender::new(&protocol);
     let clients = [(); 2].map(|()| sender.add_receiver(Leaving::Despawn));
     let mut receivers = [(); 2].map(|()| Receiver::new(&protocol));
-    let dice = &mut Dice(seed(2) | 1);
+    let rng = &mut Rng(seed(2) | 1);
     let mut packets = [Vec::new(), Vec::new()];
     for tick in 1..=200u32 {
         sender.begin_tick(tick);
         for id in 0..30u32 {
-            let noise = dice.below(200);
+            let noise = rng.below(200);
             if tick == 1 || noise.is_multiple_of(3) {
                 let position = [noise as f32 - 100.0, id as f32];
-                let [health, reload, medal] = [100, 20, 9].map(|most| dice.below(most) as u8);
+                let [health, reload, medal] = [100, 20, 9].map(|most| rng.below(most) as u8);
                 sender.set(id, &make(Tank { position, health, reload, medal })).unwrap();
             }
         }
@@ -239,11 +239,11 @@ fn a_change_of_owner_is_an_update() {
 
 /// A world of spies that change hands, over a link with losses.
 fn changes_hands(number: u64, level: Level) {
-    let dice = &mut Dice(seed(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let rng = &mut Rng(seed(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let config = Config { level, ..Config::default() };
     let protocol = Protocol::builder(config).class::<Spy>().class::<Hull>().build().unwrap();
     let mut sender = Sender::new(&protocol);
-    let initial = random_spy(dice);
+    let initial = random_spy(rng);
     sender.set_initial(0, &initial).unwrap();
     let clients = [(); 4].map(|()| sender.add_receiver(Leaving::Despawn));
     let mut receivers = [(); 4].map(|()| {
@@ -255,15 +255,15 @@ fn changes_hands(number: u64, level: Level) {
         sender.begin_tick(tick);
         let is_wild = tick < 200;
         for id in 0..25u32 {
-            match dice.below(30) {
+            match rng.below(30) {
                 _ if !is_wild => {}
                 0 => sender.remove(id).unwrap(),
                 1 => sender.set(id, &Hull { health: tick as u8 % 100, ..Hull::default() }).unwrap(),
                 2 | 3 => {
-                    sender.set_owner(id, clients.get(dice.below(6) as usize).copied());
+                    sender.set_owner(id, clients.get(rng.below(6) as usize).copied());
                 }
                 4..12 => {
-                    let spy = random_spy(dice);
+                    let spy = random_spy(rng);
                     sender.set(id, &spy).unwrap();
                 }
                 // Only a secret changes.
@@ -276,9 +276,9 @@ fn changes_hands(number: u64, level: Level) {
             }
         }
         for (place, receiver) in receivers.iter_mut().enumerate() {
-            let budget = if is_wild && dice.is_one_in(2) { 100 } else { 1 << 16 };
+            let budget = if is_wild && rng.is_one_in(2) { 100 } else { 1 << 16 };
             let made = sender.snapshot_into(clients[place], budget, 0, None).unwrap();
-            if is_wild && dice.is_one_in(4) {
+            if is_wild && rng.is_one_in(4) {
                 continue;
             }
             let (is_complete, is_owned_exact) = (made.is_complete, made.is_owned_exact);
@@ -290,7 +290,7 @@ fn changes_hands(number: u64, level: Level) {
                     assert_eq!(row, expected, "seed {number}, {level:?}: {id} in tick {tick}");
                 }
             }
-            if !is_wild || !dice.is_one_in(4) {
+            if !is_wild || !rng.is_one_in(4) {
                 sender.handle_ack(clients[place], receiver.ack().unwrap());
             }
             assert!(is_complete || tick < 230, "seed {number}");

@@ -16,9 +16,9 @@ use tightwire_core::schema::ObjectId;
 pub(super) use seed::seed;
 pub(super) use volume::volume;
 
-pub(super) struct Dice(pub(super) u64);
+pub(super) struct Rng(pub(super) u64);
 
-impl Dice {
+impl Rng {
     pub(super) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -35,49 +35,49 @@ impl Dice {
     }
 }
 
-pub(super) fn any_layout(dice: &mut Dice) -> Layout {
+pub(super) fn any_layout(rng: &mut Rng) -> Layout {
     let (mut columns, mut groups, mut presence) = (Vec::new(), Vec::<Group>::new(), Vec::new());
     let mut velocity = None;
-    for index in 0..1 + dice.below(45) as usize {
+    for index in 0..1 + rng.below(45) as usize {
         let first = columns.len();
         let mut column = |max| columns.push(Column { max });
         let mut derivative = None;
-        let kind = match dice.below(6) {
+        let kind = match rng.below(6) {
             0 | 1 => Kind::Category,
-            2 => Kind::Rotation { max: (8 << dice.below(18)) - 2 },
+            2 => Kind::Rotation { max: (8 << rng.below(18)) - 2 },
             3 => Kind::Raw,
             _ => {
-                let (components, wraps) = (1 + dice.below(4) as usize, dice.is_one_in(4));
+                let (components, wraps) = (1 + rng.below(4) as usize, rng.is_one_in(4));
                 Kind::Number { components, wraps }
             }
         };
         match kind {
-            Kind::Category => column(1 + dice.below([1, 9][index % 2]) as u32),
+            Kind::Category => column(1 + rng.below([1, 9][index % 2]) as u32),
             Kind::Rotation { max } => [3, max, max, max].into_iter().for_each(column),
-            Kind::Raw => column(u32::MAX >> dice.below(32)),
+            Kind::Raw => column(u32::MAX >> rng.below(32)),
             Kind::Number { components, .. } => {
                 let same = velocity.filter(|(_, count)| *count == components);
-                derivative = same.filter(|_| dice.is_one_in(2)).map(|(group, _)| Derivative {
+                derivative = same.filter(|_| rng.is_one_in(2)).map(|(group, _)| Derivative {
                     group,
-                    scale: dice.next() as i64 >> dice.below(63),
-                    zero: dice.next() as i64 >> dice.below(63),
+                    scale: rng.next() as i64 >> rng.below(63),
+                    zero: rng.next() as i64 >> rng.below(63),
                 });
                 velocity = Some((index, components));
-                (0..components).for_each(|_| column(u32::MAX >> dice.below(32)));
+                (0..components).for_each(|_| column(u32::MAX >> rng.below(32)));
             }
         }
         let mut condition = None;
         for group in &groups {
-            if group.kind == Kind::Category && dice.is_one_in(20) {
-                condition = Some((group.first, dice.below(2) as u32));
+            if group.kind == Kind::Category && rng.is_one_in(20) {
+                condition = Some((group.first, rng.below(2) as u32));
             }
         }
         presence.push(condition);
         let is_position = matches!(kind, Kind::Number { components: 1..=3, .. });
         let has_position = groups.iter().any(|group| group.spatial);
-        let spatial = is_position && !has_position && dice.is_one_in(2);
-        let reference = spatial && dice.is_one_in(3);
-        let (space, origin) = (dice.below(2), dice.below(1 << 33) as i64);
+        let spatial = is_position && !has_position && rng.is_one_in(2);
+        let reference = spatial && rng.is_one_in(3);
+        let (space, origin) = (rng.below(2), rng.below(1 << 33) as i64);
         let is_continuous = false;
         groups.push(Group {
             first,
@@ -96,14 +96,14 @@ pub(super) fn any_layout(dice: &mut Dice) -> Layout {
 }
 
 /// Changes an object: some groups a little, some far, most not at all.
-pub(super) fn mutate(dice: &mut Dice, layout: &Layout, cells: &mut [u32], all: bool) {
+pub(super) fn mutate(rng: &mut Rng, layout: &Layout, cells: &mut [u32], all: bool) {
     for (index, group) in layout.groups.iter().enumerate() {
-        let far = all || dice.is_one_in(30);
-        if far || dice.is_one_in(3) {
+        let far = all || rng.is_one_in(30);
+        if far || rng.is_one_in(3) {
             for column in group.columns() {
                 let max = u64::from(layout.columns[column].max);
-                let near = (u64::from(cells[column]) + dice.below(20)).saturating_sub(9).min(max);
-                cells[column] = if far { dice.below(max + 1) } else { near } as u32;
+                let near = (u64::from(cells[column]) + rng.below(20)).saturating_sub(9).min(max);
+                cells[column] = if far { rng.below(max + 1) } else { near } as u32;
             }
         }
         if !layout.is_present(index, cells) {
@@ -149,7 +149,7 @@ pub(super) const MAX_OBJECTS: usize = 40;
 /// Updates of random objects, some with a baseline; every kind of change occurs with every
 /// baseline with which it can.
 pub(super) fn random_updates(
-    dice: &mut Dice,
+    rng: &mut Rng,
     protocol: &Protocol,
     baseline: &FakeBaseline,
     into: &mut ObjectUpdates,
@@ -160,13 +160,13 @@ pub(super) fn random_updates(
         let id =
             ObjectId(if place % 2 == 0 { place } else { u32::MAX - MAX_OBJECTS as u32 + place });
         let acked = baseline.objects.get(&id.0);
-        let kind = match dice.below(20) {
+        let kind = match rng.below(20) {
             0 => UpdateKind::Despawn,
             1 => UpdateKind::Full,
             2..10 if acked.is_some() => UpdateKind::Delta,
             _ => continue,
         };
-        let fresh_class = dice.below(protocol.classes().len() as u64) as u16;
+        let fresh_class = rng.below(protocol.classes().len() as u64) as u16;
         let class =
             acked.filter(|_| kind == UpdateKind::Delta).map_or(fresh_class, |acked| acked.0);
         let layout = &protocol.classes()[usize::from(class)].layout;
@@ -175,7 +175,7 @@ pub(super) fn random_updates(
             _ => vec![0; layout.columns.len()],
         };
         if kind != UpdateKind::Despawn {
-            mutate(dice, layout, &mut cells, kind == UpdateKind::Full);
+            mutate(rng, layout, &mut cells, kind == UpdateKind::Full);
         }
         into.push(id, class, kind, &cells);
     }
@@ -183,10 +183,10 @@ pub(super) fn random_updates(
 }
 
 /// Updates the baseline by the updates.
-pub(super) fn apply(dice: &mut Dice, baseline: &mut FakeBaseline, updates: &ObjectUpdates) {
+pub(super) fn apply(rng: &mut Rng, baseline: &mut FakeBaseline, updates: &ObjectUpdates) {
     baseline.before = updates.list.iter().map(|update| update.id).collect();
     for (_, states) in baseline.objects.values_mut() {
-        let later = dice.below(9) as u32;
+        let later = rng.below(9) as u32;
         states.iter_mut().for_each(|(age, _)| *age += later);
     }
     for update in &updates.list {
@@ -198,7 +198,7 @@ pub(super) fn apply(dice: &mut Dice, baseline: &mut FakeBaseline, updates: &Obje
         if update.kind == UpdateKind::Full {
             *object = (update.class, Vec::new());
         }
-        let age = 1 + dice.below(9) as u32;
+        let age = 1 + rng.below(9) as u32;
         object.1.iter_mut().for_each(|(old, _)| *old = (*old).max(age));
         object.1.insert(0, (age, cells.to_vec()));
         object.1.truncate(3);
@@ -215,16 +215,16 @@ pub(super) fn contents(
 }
 
 /// Returns a packet that is cut short, random, or has a few wrong bits.
-pub(super) fn damaged(dice: &mut Dice, packet: &[u8]) -> Vec<u8> {
+pub(super) fn damaged(rng: &mut Rng, packet: &[u8]) -> Vec<u8> {
     let mut bytes = packet.to_vec();
-    match dice.below(4) {
-        0 => bytes.truncate(dice.below(packet.len() as u64 + 1) as usize),
-        1 => bytes = (0..dice.below(200)).map(|_| dice.next() as u8).collect(),
+    match rng.below(4) {
+        0 => bytes.truncate(rng.below(packet.len() as u64 + 1) as usize),
+        1 => bytes = (0..rng.below(200)).map(|_| rng.next() as u8).collect(),
         _ if bytes.is_empty() => {}
         _ => {
-            for _ in 0..=dice.below(3) {
-                let place = dice.below(bytes.len() as u64) as usize;
-                bytes[place] ^= 1 << dice.below(8);
+            for _ in 0..=rng.below(3) {
+                let place = rng.below(bytes.len() as u64) as usize;
+                bytes[place] ^= 1 << rng.below(8);
             }
         }
     }

@@ -69,15 +69,15 @@ impl Selection {
             mark_irrelevant_dirty(view);
         }
         view.has_interest |= interest.is_some();
-        relevancy.look(protocol, store, view, &mut self.visible);
+        relevancy.update_receiver(protocol, store, view, &mut self.visible);
         let mut weights = Weights { protocol, store, relevancy, interest };
         if weights.interest.is_some() {
             recheck_relevancy(store, view, &mut weights);
         }
         let in_flight = view.oldest_in_flight();
         for word in 0..view.dirty.len() {
-            let mut left =
-                view.dirty[word] & (view.sight.visible_word(word) | view.told.word(word));
+            let mut left = view.dirty[word]
+                & (view.receiver_relevancy.visible_word(word) | view.maybe_known_slots.word(word));
             while left != 0 {
                 let slot = word as u32 * 64 + left.trailing_zeros();
                 left &= left - 1;
@@ -165,7 +165,7 @@ impl Selection {
         oldest_in_flight: u32,
         weights: &mut Weights<'_, '_>,
     ) -> bool {
-        view.sight.count(1);
+        view.receiver_relevancy.count(1);
         let is_owner = store.owners.get(slot) == Some(view.receiver);
         let version = store.versions_for(slot, is_owner);
         let Some(current) = store.history.newest(version) else { return false };
@@ -209,7 +209,7 @@ impl Selection {
         };
         if !differs && !is_in_flight {
             if kind == UpdateKind::Despawn {
-                view.told.set(slot, false);
+                view.maybe_known_slots.set(slot, false);
             }
             return false;
         }
@@ -241,11 +241,11 @@ impl Weights<'_, '_> {
         if store.owners.get(slot) == Some(view.receiver) {
             return Some(OWNED_WEIGHT);
         }
-        if !view.sight.is_visible(slot) {
+        if !view.receiver_relevancy.is_visible(slot) {
             return None;
         }
         let factor = match interest {
-            Some(interest) if relevancy.asks(slot) => {
+            Some(interest) if relevancy.is_custom(slot) => {
                 // With all fields, for every receiver.
                 let cells = store.newest(slot).and_then(|state| state.cells).unwrap_or(row.cells);
                 interest(ObjectView::new(protocol, store.slot(slot).id, row.class, cells))?
@@ -274,7 +274,7 @@ fn mark_changed_dirty(store: &Store, view: &mut View) {
             view.set_dirty(slot, true);
             // The receiver has the object from the beginning.
             if !store.slot(slot).initial.is_empty() {
-                view.told.set(slot, true);
+                view.maybe_known_slots.set(slot, true);
             }
         }),
     }
@@ -297,7 +297,7 @@ fn recheck_relevancy(store: &Store, view: &mut View, weights: &mut Weights<'_, '
     for _ in 0..slots.div_ceil(RELEVANCY_PERIOD) {
         let slot = (view.relevancy_cursor % slots) as u32;
         view.relevancy_cursor = slot as usize + 1;
-        if view.is_dirty(slot) || !weights.relevancy.asks(slot) {
+        if view.is_dirty(slot) || !weights.relevancy.is_custom(slot) {
             continue;
         }
         let Some(current) = store.newest(slot) else { continue };

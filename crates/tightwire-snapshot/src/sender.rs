@@ -215,7 +215,10 @@ impl Sender {
             self.change_owner(slot, None);
             self.relevancy.clear(slot);
             if self.relevancy.has_scopes() {
-                self.views.iter_mut().flatten().for_each(|view| view.sight.leave(slot));
+                self.views
+                    .iter_mut()
+                    .flatten()
+                    .for_each(|view| view.receiver_relevancy.leave(slot));
             }
         }
         Ok(())
@@ -255,11 +258,8 @@ impl Sender {
         }
     }
 
-    /// How many packets were made for a receiver after the newest that it is known to have: they
-    /// are on their way, or lost. After 96 the sender takes the receiver for one that has nothing,
-    /// and begins anew; with a long way to it, make packets less often. Packets to a receiver that
-    /// is not heard of update less, so that it makes no more work than others. None if it was
-    /// removed.
+    /// Returns the number of packets in flight: sent after the newest acked one. After 96 the sender
+    /// resyncs. On links with a long round trip, send less often. `None` if the receiver was removed.
     ///
     /// ```
     /// # use tightwire::snapshot::{self, Leaving};
@@ -349,7 +349,7 @@ impl Sender {
         is_current.then_some(place).filter(|&place| self.views[place].is_some())
     }
 
-    /// How often updates were coded, and how many updates that were.
+    /// Number of times that updates were coded, and number of these updates.
     #[cfg(test)]
     pub(super) fn coded(&self) -> (u64, u64) {
         (self.bodies.coded, self.bodies.coded_updates)

@@ -27,7 +27,7 @@ pub(super) struct SpawnIds {
 struct IdState {
     phase: Phase,
     /// The id was given out, and not taken by the application.
-    is_given: bool,
+    is_allocated: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -71,15 +71,15 @@ impl SpawnIds {
     fn add(&mut self, is_free: bool) {
         let id = self.list.len() as u32;
         let phase = if is_free { Phase::Free } else { Phase::Used };
-        self.list.push(IdState { phase, is_given: false });
+        self.list.push(IdState { phase, is_allocated: false });
         self.free.resize(self.list.len().div_ceil(64), 0);
         self.set_free(ObjectId(id), is_free);
     }
 
     /// Records that the object with this id was added, by a spawn or by the application.
-    pub(super) fn take(&mut self, id: ObjectId, is_given: bool) {
+    pub(super) fn take(&mut self, id: ObjectId, is_allocated: bool) {
         if let Some(state) = self.list.get_mut(id.0 as usize) {
-            *state = IdState { phase: Phase::Used, is_given };
+            *state = IdState { phase: Phase::Used, is_allocated };
             self.set_free(id, false);
         }
     }
@@ -106,7 +106,7 @@ impl SpawnIds {
             self.queue.pop_front();
             let Some(state) = self.list.get_mut(id.0 as usize) else { continue };
             if state.phase == Phase::Quarantine(end) {
-                *state = IdState { phase: Phase::Free, is_given: false };
+                *state = IdState { phase: Phase::Free, is_allocated: false };
                 self.set_free(id, true);
             }
         }
@@ -116,7 +116,7 @@ impl SpawnIds {
     /// short time ago.
     pub(super) fn is_in_quarantine(&self, id: ObjectId) -> bool {
         self.list.get(id.0 as usize).is_some_and(|state| {
-            state.is_given && matches!(state.phase, Phase::Despawned | Phase::Quarantine(_))
+            state.is_allocated && matches!(state.phase, Phase::Despawned | Phase::Quarantine(_))
         })
     }
 

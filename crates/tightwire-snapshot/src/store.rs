@@ -56,7 +56,7 @@ pub(super) struct Slot {
     /// The states as the owner gets them; empty if these are the states as they are.
     for_owner: Versions,
     /// The states as all others get them; empty if these are the states as they are.
-    for_others: Versions,
+    for_non_owners: Versions,
     /// The state that every receiver has from the beginning; empty if there is none.
     pub(super) initial: Versions,
     /// The slot is in [`Store::despawned`], although the object may have spawned again.
@@ -217,7 +217,7 @@ impl Store {
     #[inline]
     pub(super) fn versions_for(&self, slot: u32, is_owner: bool) -> Versions {
         let slot = self.slot(slot);
-        let masked = if is_owner { slot.for_owner } else { slot.for_others };
+        let masked = if is_owner { slot.for_owner } else { slot.for_non_owners };
         if masked.is_empty() { slot.versions } else { masked }
     }
 
@@ -303,7 +303,7 @@ impl Store {
         let place = &mut self.slots[slot];
         let versions = match hidden {
             Audience::Others => &mut place.for_owner,
-            Audience::Owner | Audience::All => &mut place.for_others,
+            Audience::Owner | Audience::All => &mut place.for_non_owners,
         };
         let is_masked = cells.is_some() && self.protocol.has_audience(class, hidden);
         if versions.is_empty() && !is_masked {
@@ -361,7 +361,7 @@ impl Store {
             id,
             versions: none,
             for_owner: none,
-            for_others: none,
+            for_non_owners: none,
             initial: none,
             is_listed_despawned: false,
         };
@@ -375,9 +375,9 @@ impl Store {
     /// Frees the slot of a despawned object, once every receiver has acked the despawn. Its
     /// versions stay until the history no longer goes back to them.
     pub(super) fn free(&mut self, slot: u32) {
-        let Slot { id, versions, for_owner, for_others, .. } = &mut self.slots[slot];
+        let Slot { id, versions, for_owner, for_non_owners, .. } = &mut self.slots[slot];
         self.history.retain(for_owner, |_, _| false);
-        self.history.retain(for_others, |_, _| false);
+        self.history.retain(for_non_owners, |_, _| false);
         let (id, versions) = (*id, take(versions));
         self.tombstones.add(id, self.tick, versions);
         self.slots.remove(id, slot);

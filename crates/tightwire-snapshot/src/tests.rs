@@ -35,9 +35,9 @@ enum Thing {
 }
 
 /// Random numbers of a test: the same seed gives the same test.
-struct Dice(u64);
+struct Rng(u64);
 
-impl Dice {
+impl Rng {
     fn below(&mut self, end: u32) -> u32 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
@@ -52,27 +52,27 @@ impl Dice {
 
 /// A network that loses, delays, doubles and reorders packets.
 #[derive(Clone, Copy)]
-struct Bad {
+struct BadNetwork {
     loss: u32,
     delay: u32,
     jitter: u32,
 }
 
-struct Wire_<T> {
-    bad: Bad,
+struct Direction<T> {
+    bad: BadNetwork,
     under_way: VecDeque<(u32, T)>,
 }
 
-impl<T: Clone> Wire_<T> {
-    fn new(bad: Bad) -> Self {
+impl<T: Clone> Direction<T> {
+    fn new(bad: BadNetwork) -> Self {
         Self { bad, under_way: VecDeque::new() }
     }
 
-    fn send(&mut self, tick: u32, dice: &mut Dice, packet: T) {
-        let copies = if dice.is_one_in(20) { 2 } else { 1 };
+    fn send(&mut self, tick: u32, rng: &mut Rng, packet: T) {
+        let copies = if rng.is_one_in(20) { 2 } else { 1 };
         for _ in 0..copies {
-            if dice.below(100) >= self.bad.loss {
-                let arrival = tick + self.bad.delay + dice.below(self.bad.jitter + 1);
+            if rng.below(100) >= self.bad.loss {
+                let arrival = tick + self.bad.delay + rng.below(self.bad.jitter + 1);
                 self.under_way.push_back((arrival, packet.clone()));
             }
         }
@@ -93,8 +93,8 @@ impl<T: Clone> Wire_<T> {
 struct Client {
     id: ReceiverId,
     receiver: Receiver,
-    down: Wire_<Vec<u8>>,
-    up: Wire_<Ack>,
+    down: Direction<Vec<u8>>,
+    up: Direction<Ack>,
     budget: usize,
     every: u32,
     /// Three of four objects are relevant to the client; which ones changes with time.
@@ -105,7 +105,7 @@ struct Client {
 }
 
 struct Test {
-    dice: Dice,
+    rng: Rng,
     tick: u32,
     things: BTreeMap<u32, Thing>,
     past: BTreeMap<u32, BTreeMap<u32, Thing>>,
@@ -128,7 +128,7 @@ impl Test {
         let protocol = protocol(level);
         let sender = Sender::new(&protocol);
         Self {
-            dice: Dice(random_worlds::seed(seed) | 1),
+            rng: Rng(random_worlds::seed(seed) | 1),
             tick: 0,
             things: BTreeMap::new(),
             past: BTreeMap::new(),
@@ -151,7 +151,7 @@ impl Test {
         self
     }
 
-    fn add_client(&mut self, bad: Bad, budget: usize, every: u32, leaving: Option<Leaving>) {
+    fn add_client(&mut self, bad: BadNetwork, budget: usize, every: u32, leaving: Option<Leaving>) {
         let mut receiver = Receiver::new(&self.protocol);
         for (&id, thing) in &self.initial {
             if let Thing::Body(body) = *thing {
@@ -161,8 +161,8 @@ impl Test {
         self.clients.push(Client {
             id: self.sender.add_receiver(leaving.unwrap_or_default()),
             receiver,
-            down: Wire_::new(bad),
-            up: Wire_::new(bad),
+            down: Direction::new(bad),
+            up: Direction::new(bad),
             budget,
             every,
             sees_a_part: leaving.is_some(),
@@ -173,22 +173,22 @@ impl Test {
     }
 
     fn change_world(&mut self) {
-        let dice = &mut self.dice;
-        for _ in 0..dice.below(4) {
-            let id = dice.below(30);
-            match dice.below(8) {
+        let rng = &mut self.rng;
+        for _ in 0..rng.below(4) {
+            let id = rng.below(30);
+            match rng.below(8) {
                 0 => {
                     self.things.remove(&id);
                     self.sender.remove(id).unwrap();
                 }
                 1 => {
-                    let key = dice.is_one_in(2).then(|| dice.below(256) as u8);
-                    self.things.insert(id, Thing::Door(Door { open: dice.is_one_in(2), key }));
+                    let key = rng.is_one_in(2).then(|| rng.below(256) as u8);
+                    self.things.insert(id, Thing::Door(Door { open: rng.is_one_in(2), key }));
                 }
                 _ => {
-                    let at_rest = dice.is_one_in(2);
-                    let speed = if at_rest { 0 } else { dice.below(10) as u8 };
-                    let (x, y) = (dice.below(20) as u16, dice.below(3) as i8);
+                    let at_rest = rng.is_one_in(2);
+                    let speed = if at_rest { 0 } else { rng.below(10) as u8 };
+                    let (x, y) = (rng.below(20) as u16, rng.below(3) as i8);
                     self.things.insert(id, Thing::Body(Body { x, y, at_rest, speed }));
                 }
             }
@@ -219,7 +219,7 @@ impl Test {
     }
 
     fn exchange(&mut self) {
-        let Self { dice, tick, past, sender, clients, level, .. } = self;
+        let Self { rng, tick, past, sender, clients, level, .. } = self;
         for client in clients {
             for ack in client.up.arrived(*tick) {
                 sender.handle_ack(client.id, ack);
@@ -227,7 +227,7 @@ impl Test {
             if *tick % client.every == 0 {
                 if level.is_none() {
                     let levels = [Level::Packed, Level::Modeled];
-                    sender.set_level(client.id, levels[usize::from(dice.is_one_in(2))]);
+                    sender.set_level(client.id, levels[usize::from(rng.is_one_in(2))]);
                 }
                 let packet = match client.sees_a_part {
                     true => sender.snapshot_with(client.id, client.budget, |object| {
@@ -237,7 +237,7 @@ impl Test {
                 };
                 let packet = packet.unwrap();
                 assert!(packet.len() <= client.budget);
-                client.down.send(*tick, dice, packet.to_vec());
+                client.down.send(*tick, rng, packet.to_vec());
             }
             for packet in client.down.arrived(*tick) {
                 let newest = client.receiver.newest();
@@ -252,7 +252,7 @@ impl Test {
                     Err(error) => panic!("tick {tick}: {error}"),
                 }
                 if let Some(ack) = client.receiver.ack() {
-                    client.up.send(*tick, dice, ack);
+                    client.up.send(*tick, rng, ack);
                 }
             }
         }
@@ -260,7 +260,7 @@ impl Test {
 
     fn make_networks_perfect(&mut self) {
         for client in &mut self.clients {
-            client.down.bad = Bad { loss: 0, delay: 1, jitter: 0 };
+            client.down.bad = BadNetwork { loss: 0, delay: 1, jitter: 0 };
             client.up.bad = client.down.bad;
         }
     }
@@ -322,13 +322,13 @@ impl Client {
     }
 }
 
-const GOOD: Bad = Bad { loss: 0, delay: 1, jitter: 0 };
-const NETWORKS: [Bad; 5] = [
+const GOOD: BadNetwork = BadNetwork { loss: 0, delay: 1, jitter: 0 };
+const NETWORKS: [BadNetwork; 5] = [
     GOOD,
-    Bad { loss: 5, delay: 3, jitter: 0 },
-    Bad { loss: 20, delay: 2, jitter: 8 },
-    Bad { loss: 50, delay: 5, jitter: 30 },
-    Bad { loss: 80, delay: 40, jitter: 40 },
+    BadNetwork { loss: 5, delay: 3, jitter: 0 },
+    BadNetwork { loss: 20, delay: 2, jitter: 8 },
+    BadNetwork { loss: 50, delay: 5, jitter: 30 },
+    BadNetwork { loss: 80, delay: 40, jitter: 40 },
 ];
 
 fn run(level: Option<Level>, seed: u64, ticks: u32) {

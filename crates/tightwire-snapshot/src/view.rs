@@ -10,7 +10,7 @@ use super::header::{
     AckedPackets, Header, HeaderSummary, MAX_IN_FLIGHT, MAX_LATE, PACKET_WINDOW, first_unsettled,
 };
 use super::history::{State, Versions};
-use super::relevancy::Sight;
+use super::relevancy::ReceiverRelevancy;
 use super::slot_set::SlotSet;
 use super::store::{ChangeCursor, Store};
 use super::update::{
@@ -29,9 +29,9 @@ pub(super) struct View {
     /// order of slots is mostly the order of ids too.
     pub(super) dirty: Vec<u64>,
     /// Slots of objects of which the receiver may have a state, or a packet in flight has one.
-    pub(super) told: SlotSet,
-    pub(super) sight: Sight,
-    /// End of the change_cursor changes that are in `dirty`; `None` before the first snapshot, and
+    pub(super) maybe_known_slots: SlotSet,
+    pub(super) receiver_relevancy: ReceiverRelevancy,
+    /// Position in the record of changes up to which changes are in `dirty`; `None` before the first snapshot, and
     /// after a resync.
     pub(super) change_cursor: Option<ChangeCursor>,
     /// Slot at which the search for objects whose relevancy changed goes on.
@@ -57,24 +57,22 @@ pub(super) struct View {
     /// Running average of the size of an update to this receiver, in 1/16 bits. Receivers with the
     /// same baselines must get the same packets, so only packets of this receiver change it.
     pub(super) update_cost: usize,
-    /// ObjectUpdates in packets of late, less two for each in a packet that was acked. Work for a
-    /// receiver that withholds acks is bounded by it.
+    /// Unacked updates: those in recent packets, less two for each acked update. Bounds the work for a
+    /// receiver that withholds acks.
     debt: usize,
-    /// How many of the next packets may update everything: those before the first ack can be there,
-    /// and one since the receiver was lost.
+    /// Number of further packets that may update everything, without an ack.
     keyframes: u32,
     /// Spare memory of records of packets whose acks no longer count.
     spare: Vec<(Vec<SentObject>, Vec<ObjectId>)>,
 }
 
-/// The packets to a new receiver that may update everything: at 60 in a second, acks of the first
-/// are there by then.
+/// Packets to a new receiver that may update everything: 0.4 s at 60 Hz, enough for the first acks.
 const INITIAL_KEYFRAMES: u32 = 24;
 
-/// How often packets may update as many objects as there are, without an ack.
+/// Largest number of unacked updates, as a multiple of the number of objects.
 const WORLDS_UNACKED: usize = 4;
 
-/// The updates that a packet may have whether or not there are acks, beside those of what changed.
+/// Updates that a packet may have without acks, beside the changes of its tick.
 const UPDATES_UNACKED: usize = 64;
 
 /// State of one object for this receiver, in one cache line.
@@ -124,7 +122,7 @@ pub(super) struct SentPacket {
     summary: Option<HeaderSummary>,
     pub(super) objects: Vec<SentObject>,
     pub(super) ids: Vec<ObjectId>,
-    /// Its body, as long as a later packet may have this one as its baseline.
+    /// Body of the packet, as long as a later packet may have this one as its baseline.
     pub(super) body: Option<u32>,
 }
 
@@ -135,8 +133,8 @@ impl View {
             receiver,
             objects: Vec::new(),
             dirty: Vec::new(),
-            told: SlotSet::default(),
-            sight: Sight::default(),
+            maybe_known_slots: SlotSet::default(),
+            receiver_relevancy: ReceiverRelevancy::default(),
             change_cursor: None,
             relevancy_cursor: 0,
             leaving,
@@ -163,10 +161,9 @@ impl View {
         }
     }
 
-    /// How many objects the next packet may update. All of them, as long as the receiver acks: one
-    /// that does not makes every packet say again what those before said, which is five times the
-    /// work of a receiver that does. It gets a little more than what changes in a tick, and
-    /// everything when it is given up for lost.
+    /// Returns the largest number of updates of the next packet: unlimited while the receiver acks;
+    /// otherwise little more than the changes of a tick, since unacked updates are repeated in every
+    /// packet.
     pub(super) fn allowance(&self, store: &Store) -> usize {
         if self.keyframes > 0 {
             return usize::MAX;
@@ -210,7 +207,7 @@ impl View {
         self.acked = AckedPackets::default();
         self.change_cursor = None;
         self.dirty.fill(0);
-        self.told.clear();
+        self.maybe_known_slots.clear();
         self.objects.fill(ObjectStatus::default());
         self.keyframes = self.keyframes.max(1);
     }
@@ -239,13 +236,13 @@ impl View {
         self.packets.get(number as usize % PACKET_WINDOW).filter(|sent| sent.number == Some(number))
     }
 
-    /// Drops all that is change_cursor of an object.
+    /// Drops the state of an object.
     pub(super) fn clear_slot(&mut self, slot: u32) {
         if let Some(status) = self.objects.get_mut(slot as usize) {
             *status = ObjectStatus::default();
             self.set_dirty(slot, false);
-            self.told.set(slot, false);
-            self.sight.clear_slot(slot);
+            self.maybe_known_slots.set(slot, false);
+            self.receiver_relevancy.clear_slot(slot);
         }
     }
 
@@ -253,7 +250,7 @@ impl View {
     pub(super) fn resize(&mut self, slots: usize) {
         self.objects.resize(slots, ObjectStatus::default());
         self.dirty.resize(slots.div_ceil(64), 0);
-        self.told.resize(slots);
+        self.maybe_known_slots.resize(slots);
     }
 
     /// Whether the object is dirty for this receiver.
@@ -371,7 +368,7 @@ impl View {
     pub(super) fn has_acked_despawn(&self, slot: u32, tick: u32) -> bool {
         let Some(status) = self.objects.get(slot as usize) else { return true };
         // With scopes, an object that never was relevant stays dirty.
-        if self.sight.is_active() && !self.told.contains(slot) {
+        if self.receiver_relevancy.is_active() && !self.maybe_known_slots.contains(slot) {
             return true;
         }
         let was_notified =

@@ -64,11 +64,11 @@ impl Object {
     }
 }
 
-/// Which components of an object are written.
+/// Selection of the components of an object that are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     All,
-    /// Those that are not predicted.
+    /// Components that are not predicted.
     NotPredicted,
 }
 

@@ -190,7 +190,7 @@ pub(crate) trait Channel: Send + Sync {
     fn receive_from_server(&mut self, _: &mut World, _: &mut dyn ClientFace) {}
 }
 
-/// Where messages go.
+/// Destination of messages.
 pub(crate) enum Outlet<'o> {
     Offline,
     Server(&'o mut dyn ServerFace),

@@ -1,4 +1,4 @@
-//! Where messages come from in a world, and where they go: Bevy's messages, or triggers.
+//! Sources and destinations of messages in a world: Bevy's messages, or triggers.
 
 use core::marker::PhantomData;
 

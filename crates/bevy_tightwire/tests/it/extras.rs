@@ -14,7 +14,7 @@ use crate::game::{Health, Position, all, count, net, seconds};
 #[derive(Resource, Wire, Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Round(u16);
 
-/// What each client saw, on the server.
+/// View of each client, as the server has it.
 #[derive(Resource, Default)]
 struct SeenBy(Vec<f32>);
 

@@ -18,8 +18,8 @@ use super::dynamic::Dynamic;
 use super::equality::compares_lists;
 use super::error::DynamicError;
 use crate::stream::{
-    ErrorKind, Field, Name, RunError, Scope, Shape, Stream, Variant, known_array, run_op,
-    run_ordinal, tree_list, tree_option,
+    ErrorKind, Field, Name, RunError, Scope, Shape, Stream, Variant, run_op, run_ordinal,
+    runtime_array, tree_list, tree_option,
 };
 
 /// Cost of a packet. An untrusted schema can cause work and values that take no bits: elements of
@@ -198,7 +198,7 @@ impl<'s> Walk<'s> {
                 let len = usize::try_from(*len).unwrap_or(usize::MAX);
                 let mut index = 0;
                 let mut spare = self.spare(element);
-                let result = known_array(stream, items, len, |item, stream| {
+                let result = runtime_array(stream, items, len, |item, stream| {
                     index += 1;
                     let item = spare.as_mut().unwrap_or(item);
                     self.element(index - 1, element, item, stream)

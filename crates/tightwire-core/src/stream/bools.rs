@@ -1,6 +1,6 @@
 //! Arrays of `bool`s, eight at a time: one bit each, in the order of the array.
 
-use super::{Stream, Target, still_good};
+use super::{Stream, Target, check_not_failed};
 
 /// The elements, packed into words.
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -21,7 +21,7 @@ pub(super) fn bools<S: Stream>(
         }
         start = end;
     }
-    if length == 0 { still_good(stream) } else { Ok(()) }
+    if length == 0 { check_not_failed(stream) } else { Ok(()) }
 }
 
 /// Packs up to 64 `bool`s, the first into the lowest bit.

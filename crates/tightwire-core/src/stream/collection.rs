@@ -5,7 +5,7 @@
 use alloc::vec::Vec;
 
 use super::raw::group;
-use super::{ErrorKind, Pod, Scope, Stream, Target, misuse, still_good};
+use super::{ErrorKind, Pod, Scope, Stream, Target, check_not_failed, misuse};
 
 /// A sequence of elements: an array, a slice, a `Vec`, or behind its feature an `ArrayVec`.
 pub trait Elements {
@@ -217,7 +217,7 @@ pub(super) fn pods<S: Stream, T: Pod>(
         items.resize_with(length, T::new_zeroed);
     }
     if length == 0 {
-        return still_good(stream);
+        return check_not_failed(stream);
     }
     stream.named("items").pod(items.parts(Vec::as_slice, Vec::as_mut_slice))
 }
@@ -235,7 +235,7 @@ pub(super) fn fixed_array<S: Stream, T>(
     for (index, item) in items.elements().enumerate() {
         one_of(stream, index, item, &mut element)?;
     }
-    if items.is_empty() { still_good(stream) } else { Ok(()) }
+    if items.is_empty() { check_not_failed(stream) } else { Ok(()) }
 }
 
 /// One element, with its index in the path of traces.

@@ -147,7 +147,7 @@ pub const fn list_bits(max_len: usize, element: u64) -> u64 {
     element.saturating_mul(max_len as u64).saturating_add(length_bits(max_len))
 }
 
-/// The length of an array, if a schema can say it.
+/// Checks and returns the length of an array.
 pub const fn array_len(len: usize) -> u64 {
     assert!(len as u64 <= MAX_LEN, "an array has at most 4294967295 elements: make it shorter");
     len as u64
@@ -175,18 +175,17 @@ pub const fn depth(known: u32, parts: &[u32]) -> u32 {
     assert!(
         most <= MAX_DEPTH,
         "types are nested more than 32 levels deep, arrays, options and lists counting as one: \
-         put less into each other"
+         reduce the nesting"
     );
     most
 }
 
-/// Nothing, if a message leaves room for what stands around it in a session's schema: an enum and its
-/// variant.
+/// Checks that a message leaves two levels for the session's schema.
 pub const fn message_depth(depth: u32) {
     assert!(
         depth + 2 <= MAX_DEPTH,
         "a message nests types at most 30 levels deep, arrays, options and lists counting as one: \
-         put less into each other"
+         reduce the nesting"
     );
 }
 
@@ -210,13 +209,13 @@ pub const fn dimensions<V: Vector<N>, const N: usize>() -> usize {
     N
 }
 
-/// The components of another vector type, if a schema can say them.
-pub const fn few_dimensions<V: Vector<N>, const N: usize>() -> usize {
+/// Checks and returns the components of a vector.
+pub const fn checked_dimensions<V: Vector<N>, const N: usize>() -> usize {
     assert!(N <= MAX_DIMENSIONS, "a vector has at most 64 components: send an array of floats");
     N
 }
 
-/// Nothing, if a number with hints for snapshots is small enough for them.
+/// Checks that a hinted number has at most 32 bits; returns 0.
 pub const fn hinted_bits(bits: u64) -> u64 {
     assert!(
         bits <= 32,
@@ -247,7 +246,7 @@ const fn numbers<T: Wire>() -> (usize, u64) {
     }
 }
 
-/// Nothing, if a number that wraps is one.
+/// Checks that a wrapping field has one component; returns 0.
 pub const fn wraps_components(components: usize) -> u64 {
     assert!(components == 1, "wraps: only a single number can wrap");
     0

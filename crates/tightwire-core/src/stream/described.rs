@@ -7,7 +7,7 @@ use core::mem::{needs_drop, take};
 use super::collection::{begin_list, end_list};
 use super::float::compressed_slice;
 use super::raw::{group, operation};
-use super::{Number, Op, Scope, Stream, Target, Value, int, still_good, text, vector};
+use super::{Number, Op, Scope, Stream, Target, Value, check_not_failed, int, text, vector};
 
 /// Reasons why an operation was not completed.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ pub(crate) fn run_op<S: Stream>(
             array(stream, value, |v: &mut [f32; 3], s| s.unit_vector(v, bits))
         }
         Op::Align => carried(stream, value, UNIT, |_, s| s.align()),
-        Op::Bytes { len } | Op::Pod { size: len } => known_bytes(stream, value, op, len),
+        Op::Bytes { len } | Op::Pod { size: len } => runtime_bytes(stream, value, op, len),
         Op::Blob { max_len } => carried(stream, value, BYTES, |v, s| s.blob(v, max_len)),
         Op::String { max_len } => carried(stream, value, TEXT, |v, s| s.string(v, max_len)),
         Op::WideString { max_len } => {
@@ -106,7 +106,7 @@ pub(crate) fn run_ordinal<'n, S: Stream>(
 }
 
 /// [`Stream::fixed_array`] with a length that is only known at run time.
-pub(crate) fn known_array<S: Stream, T: Default>(
+pub(crate) fn runtime_array<S: Stream, T: Default>(
     stream: &mut S,
     items: &mut Vec<T>,
     length: usize,
@@ -169,7 +169,7 @@ fn each<S: Stream, T: Default>(
         let Some(item) = items.get_mut(index) else { break };
         group!(S, stream, Scope::Index(index), element(item, stream))?;
     }
-    if length == 0 { still_good(stream) } else { Ok(()) }
+    if length == 0 { check_not_failed(stream) } else { Ok(()) }
 }
 
 /// A kind of [`Value`]: its name, and functions that take the contents out and put them back.
@@ -311,7 +311,7 @@ fn as_type<S: Stream, T: super::Int>(
     result
 }
 
-fn known_bytes<S: Stream>(
+fn runtime_bytes<S: Stream>(
     stream: &mut S,
     value: &mut Value,
     op: &Op,

@@ -150,9 +150,7 @@ impl ErrorKind {
                 "a serialization check failed: the sender writes other fields than are read"
             }
             Self::TrailingData => "data follows the end of the packet",
-            Self::Misuse => {
-                "the field's description makes no sense: writing it in a debug build says why"
-            }
+            Self::Misuse => "the field's parameters are invalid: a debug build names them",
             Self::Undescribed => {
                 "the schema does not describe this value: derive `Wire` for its type"
             }

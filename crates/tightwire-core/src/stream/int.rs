@@ -2,7 +2,7 @@
 
 use core::ops::RangeInclusive;
 
-use super::{ErrorKind, Number, Stream, Target, misuse, still_good};
+use super::{ErrorKind, Number, Stream, Target, check_not_failed, misuse};
 
 /// The primitive integers, signed and unsigned, of every width.
 pub trait Int: sealed::Sealed + Copy + PartialOrd + Default {
@@ -170,7 +170,7 @@ pub(super) fn bool<S: Stream>(
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn check<S: Stream>(stream: &mut S, name: &str) -> Result<(), S::Error> {
     if !stream.has_checks() {
-        return still_good(stream);
+        return check_not_failed(stream);
     }
     let start = stream.position();
     let expected = u64::from(check_value(name));

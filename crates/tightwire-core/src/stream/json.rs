@@ -31,7 +31,7 @@ const MAX_DEPTH: usize = 48;
 impl Serialize for Trace {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(serde::Serialize)]
-        struct Whole<'a> {
+        struct TraceForm<'a> {
             bytes: String,
             failure: Option<Failure>,
             root: Branch<'a>,
@@ -50,7 +50,7 @@ impl Serialize for Trace {
             message: self.refusal().map_or(String::new(), |refusal| refusal.to_string()),
         });
         let root = Branch { node: self.root(), depth: 0 };
-        Whole { bytes: hex(self.bytes()), failure, root }.serialize(serializer)
+        TraceForm { bytes: hex(self.bytes()), failure, root }.serialize(serializer)
     }
 }
 
@@ -76,7 +76,7 @@ impl Serialize for Branch<'_> {
             #[serde(skip_serializing_if = "Option::is_none")]
             raw: Option<String>,
             #[serde(skip_serializing_if = "Option::is_none")]
-            value: Option<Carried<'a>>,
+            value: Option<ValueForm<'a>>,
             #[serde(skip_serializing_if = "is_false")]
             refused: bool,
             #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -103,7 +103,7 @@ impl Serialize for Branch<'_> {
             op: node.op().map(ToString::to_string),
             bits: [node.bits().start, node.bits().end],
             raw: raw.map(|bits| format!("{bits:0width$b}")),
-            value: node.value().map(Carried),
+            value: node.value().map(ValueForm),
             refused: node.is_refused(),
             children: match is_deep {
                 true => Vec::new(),
@@ -115,9 +115,9 @@ impl Serialize for Branch<'_> {
     }
 }
 
-struct Carried<'a>(&'a Value);
+struct ValueForm<'a>(&'a Value);
 
-impl Serialize for Carried<'_> {
+impl Serialize for ValueForm<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
             Value::Unit => serializer.serialize_unit(),

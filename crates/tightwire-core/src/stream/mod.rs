@@ -29,9 +29,9 @@ pub(crate) mod long_floats;
 ))]
 mod math;
 mod max_bits;
+pub(crate) mod maybe_wire;
 mod measure;
 mod op;
-pub(crate) mod perhaps;
 mod picture;
 mod place;
 mod raw;
@@ -61,7 +61,7 @@ use core::ops::RangeInclusive;
 pub use byte_stream::ByteStream;
 pub use collection::{Elements, List};
 pub(crate) use described::{
-    MAX_DIMENSIONS, RunError, known_array, run_op, run_ordinal, tree_list, tree_option,
+    MAX_DIMENSIONS, RunError, run_op, run_ordinal, runtime_array, tree_list, tree_option,
 };
 pub use error::{ErrorKind, ReadError, WriteError};
 pub use explain::{ExplainedError, decode_explained, encode_explained, explain, explain_write};
@@ -892,6 +892,6 @@ fn misuse<S: Stream>(stream: &mut S, message: &'static str) -> Result<(), S::Err
 
 /// Runs an operation that takes no bits: a stream that has failed refuses it too.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn still_good<S: Stream>(stream: &mut S) -> Result<(), S::Error> {
+fn check_not_failed<S: Stream>(stream: &mut S) -> Result<(), S::Error> {
     stream.raw_bits(&mut 0, 0)
 }

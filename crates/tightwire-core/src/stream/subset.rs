@@ -5,7 +5,7 @@
 
 use super::collection::one_of;
 use super::index::{ObjectIndexCost, object_index};
-use super::{ErrorKind, Selection, Stream, Target, misuse, still_good};
+use super::{ErrorKind, Selection, Stream, Target, check_not_failed, misuse};
 
 /// Coding of a [`Selection`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -53,7 +53,7 @@ pub(super) fn selection<S: Stream>(
     let Some(len) = u32::try_from(selection.len).ok().filter(|&len| len < u32::MAX) else {
         return misuse(stream, "selection: an array has at most 2^32 - 2 elements");
     };
-    still_good(stream)?;
+    check_not_failed(stream)?;
     if let Some(selection) = selection.when_reading() {
         selection.clear();
     }

@@ -57,11 +57,11 @@ struct Record {
     /// Index behind the last descendant.
     end: usize,
     bits: Range<u64>,
-    what: What,
+    kind: NodeKind,
 }
 
 #[derive(Clone, PartialEq, Debug)]
-enum What {
+enum NodeKind {
     Object { type_name: String },
     Group(String),
     Element(usize),
@@ -76,7 +76,7 @@ impl Trace {
     /// Creates a trace with a root and no operations.
     pub(super) fn new(name: &str, scope: Scope<'_>) -> Self {
         let mut trace = Self { nodes: Vec::new(), refused: None, failure: None, bytes: Vec::new() };
-        trace.push(name, 0, 0, What::of(scope));
+        trace.push(name, 0, 0, NodeKind::of(scope));
         trace
     }
 
@@ -148,7 +148,7 @@ impl Trace {
         at: u64,
         scope: Scope<'_>,
     ) -> usize {
-        self.push(name, parent, at, What::of(scope))
+        self.push(name, parent, at, NodeKind::of(scope))
     }
 
     pub(super) fn begin_operation(
@@ -159,7 +159,7 @@ impl Trace {
         op: Op,
         location: &'static Location<'static>,
     ) -> usize {
-        self.push(name, parent, at, What::Operation { op, value: Value::Unit, location })
+        self.push(name, parent, at, NodeKind::Operation { op, value: Value::Unit, location })
     }
 
     /// Ends a node at bit `at`: everything recorded since it began is inside it.
@@ -172,7 +172,7 @@ impl Trace {
     }
 
     pub(super) fn set_value(&mut self, index: usize, of: impl FnOnce(&Op) -> Value) {
-        if let Some(Record { what: What::Operation { op, value, .. }, .. }) =
+        if let Some(Record { kind: NodeKind::Operation { op, value, .. }, .. }) =
             self.nodes.get_mut(index)
         {
             *value = of(op);
@@ -185,14 +185,14 @@ impl Trace {
         }
     }
 
-    fn push(&mut self, name: &str, parent: usize, at: u64, what: What) -> usize {
+    fn push(&mut self, name: &str, parent: usize, at: u64, kind: NodeKind) -> usize {
         let index = self.nodes.len();
         self.nodes.push(Record {
             name: printable(name),
             parent,
             end: index + 1,
             bits: at..at,
-            what,
+            kind,
         });
         index
     }
@@ -229,8 +229,8 @@ impl<'a> Node<'a> {
     /// The operation with its parameters; `None` for a group.
     #[must_use]
     pub fn op(self) -> Option<&'a Op> {
-        match &self.record().what {
-            What::Operation { op, .. } => Some(op),
+        match &self.record().kind {
+            NodeKind::Operation { op, .. } => Some(op),
             _ => None,
         }
     }
@@ -238,8 +238,8 @@ impl<'a> Node<'a> {
     /// The value that the operation carried, or the refused value; `None` for a group.
     #[must_use]
     pub fn value(self) -> Option<&'a Value> {
-        match &self.record().what {
-            What::Operation { value, .. } => Some(value),
+        match &self.record().kind {
+            NodeKind::Operation { value, .. } => Some(value),
             _ => None,
         }
     }
@@ -247,8 +247,8 @@ impl<'a> Node<'a> {
     /// Source location where the serialize function calls the operation; `None` for a group.
     #[must_use]
     pub fn location(self) -> Option<&'static Location<'static>> {
-        match self.record().what {
-            What::Operation { location, .. } => Some(location),
+        match self.record().kind {
+            NodeKind::Operation { location, .. } => Some(location),
             _ => None,
         }
     }
@@ -256,11 +256,11 @@ impl<'a> Node<'a> {
     /// The kind of group; `None` for an operation.
     #[must_use]
     pub fn scope(self) -> Option<Scope<'a>> {
-        match &self.record().what {
-            What::Object { type_name } => Some(Scope::Object { type_name }),
-            What::Group(name) => Some(Scope::Group(name)),
-            What::Element(index) => Some(Scope::Index(*index)),
-            What::Operation { .. } => None,
+        match &self.record().kind {
+            NodeKind::Object { type_name } => Some(Scope::Object { type_name }),
+            NodeKind::Group(name) => Some(Scope::Group(name)),
+            NodeKind::Element(index) => Some(Scope::Index(*index)),
+            NodeKind::Operation { .. } => None,
         }
     }
 
@@ -345,16 +345,16 @@ impl PartialEq for Node<'_> {
 
 impl fmt::Debug for Node<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = &self.record().what;
+        let kind = &self.record().kind;
         f.debug_struct("Node")
             .field("path", &self.path())
             .field("bits", &self.bits())
-            .field("what", what)
+            .field("what", kind)
             .finish()
     }
 }
 
-impl What {
+impl NodeKind {
     fn of(scope: Scope<'_>) -> Self {
         match scope {
             Scope::Object { type_name } => Self::Object { type_name: printable(type_name) },

@@ -7,7 +7,7 @@
 use wide::f32x4;
 
 use super::float::{FloatRange, compressed_array, sqrt};
-use super::{ErrorKind, Stream, Target, misuse, still_good};
+use super::{ErrorKind, Stream, Target, check_not_failed, misuse};
 
 /// A vector of `N` floats: `[f32; N]`, the vectors of `mint` and `glam` behind their features, or
 /// your own.
@@ -102,7 +102,7 @@ pub(super) fn whole_slice<S: Stream>(
             }
         }
     }
-    if components.is_empty() { still_good(stream) } else { Ok(()) }
+    if components.is_empty() { check_not_failed(stream) } else { Ok(()) }
 }
 
 /// Each component as an unquantised float.
@@ -164,7 +164,7 @@ pub(super) fn codes<S: Stream>(
         }
         rest = later;
     }
-    if is_empty { still_good(stream) } else { Ok(()) }
+    if is_empty { check_not_failed(stream) } else { Ok(()) }
 }
 
 /// The index of the largest component in two bits, then the other three, each in `bits` bits.

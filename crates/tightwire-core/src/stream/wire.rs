@@ -10,7 +10,7 @@ use super::derived::{MAX_NAME, array_len, depth, fixed_bits, joined_bits};
 use super::trace::short_type_name;
 use super::{
     ErrorKind, Field, MeasureStream, Op, RawStream as _, ReadError, ReadStream, Run, Shape, Stream,
-    Target, WriteError, WriteStream, still_good,
+    Target, WriteError, WriteStream, check_not_failed,
 };
 /// Declares the wire form of a struct or an enum: the serialize function, the worst case
 /// ([`MAX_BITS`](crate::stream::Wire::MAX_BITS)), and the description for a
@@ -557,7 +557,7 @@ impl Wire for () {
         _: Target<'_, S::Access, Self>,
         stream: &mut S,
     ) -> Result<(), S::Error> {
-        still_good(stream)
+        check_not_failed(stream)
     }
 
     fn describe() -> Shape {

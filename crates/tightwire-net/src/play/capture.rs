@@ -55,7 +55,7 @@ struct SnapshotRecord {
     /// Tick of the newest input that has arrived, less the tick of the snapshot.
     #[wire(range = -64..=63)]
     newest_input: i8,
-    /// How early the latest input arrived, in eighths of a tick; -64 if there was none.
+    /// Margin of the latest input, in eighths of a tick; -64 if there was none.
     #[wire(range = -64..=63)]
     margin: i8,
     owned_exact: bool,

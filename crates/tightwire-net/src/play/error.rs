@@ -85,9 +85,7 @@ impl fmt::Display for SceneError {
                 f,
                 "object {id} is not simulated here: a client changes only objects that it predicts"
             ),
-            Self::TooManySpawns => {
-                f.write_str("too many predicted objects wait for the server to spawn them")
-            }
+            Self::TooManySpawns => f.write_str("too many predicted spawns are unconfirmed"),
         }
     }
 }

@@ -5,7 +5,7 @@ use tightwire_snapshot::Row;
 
 /// Rows of objects, sorted by id, in memory that is used again.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Frame {
+pub(super) struct RowSet {
     objects: Vec<Entry>,
     cells: Vec<u32>,
 }
@@ -18,7 +18,7 @@ struct Entry {
     len: usize,
 }
 
-impl Frame {
+impl RowSet {
     /// Creates a frame with room for the objects that most clients predict: a client has many
     /// frames, and each would grow by itself long after the start.
     pub(super) fn with_room() -> Self {
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn rows_are_found_by_id_whatever_the_order_they_came_in() {
-        let mut frame = Frame::default();
+        let mut frame = RowSet::default();
         for id in [5, 1, 9, 3] {
             frame.set(ObjectId(id), row(0, &[id, id + 1]));
         }
@@ -145,7 +145,7 @@ mod tests {
         assert_eq!(frame.get(ObjectId(3)), Some(row(1, &[7])));
         assert_eq!(frame.get(ObjectId(9)), Some(row(0, &[8, 8])));
 
-        let mut copy = Frame::default();
+        let mut copy = RowSet::default();
         copy.copy_from(&frame);
         assert_eq!(copy.cells.len(), 5, "removed and replaced cells are left behind");
         assert!(copy.iter().eq(frame.iter()));
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_renamed_object_keeps_its_row_and_the_order() {
-        let mut frame = Frame::default();
+        let mut frame = RowSet::default();
         for id in [1, 100, 200] {
             frame.set(ObjectId(id), row(0, &[id]));
         }

@@ -123,7 +123,7 @@ impl<I: Input> Scene<'_, I> {
             if self.world.is_simulated(id)
                 && let Err(error) = self.set(id, &value)
             {
-                log::warn!("object {id} keeps its state: {error}");
+                log::warn!("object {id} was not changed: {error}");
             }
         }
         self.buffers.ids = ids;

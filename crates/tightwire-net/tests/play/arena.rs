@@ -14,9 +14,9 @@ use crate::volume::volume;
 const START: u64 = 10_000;
 
 /// A random number generator, so that each run is the same.
-pub(crate) struct Dice(u64);
+pub(crate) struct Rng(u64);
 
-impl Dice {
+impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -29,12 +29,12 @@ impl Dice {
 }
 
 /// Drives in random directions around `center`, and turns back at the `edge`.
-pub(crate) fn drive(player: &mut Player, dice: &mut Dice, center: [f32; 2], edge: f32) {
+pub(crate) fn drive(player: &mut Player, rng: &mut Rng, center: [f32; 2], edge: f32) {
     let Some(tank) = player.mine.first().and_then(|id| player.client.world().get::<Tank>(*id))
     else {
         return;
     };
-    let turn = (dice.below(500) == 0).then(|| [dice.below(3) as i8 - 1, dice.below(3) as i8 - 1]);
+    let turn = (rng.below(500) == 0).then(|| [rng.below(3) as i8 - 1, rng.below(3) as i8 - 1]);
     let [x, y] = turn.unwrap_or([player.drive.x, player.drive.y]);
     let back = |axis: usize, push: i8| match tank.position[axis] - center[axis] {
         far if far > edge => -1,
@@ -139,10 +139,10 @@ struct Shares {
 fn play_arena(predict: PredictConfig, milliseconds: u64) -> Shares {
     let config = ClientConfig { predict, ..ClientConfig::default() };
     let mut play = Play::with(link(100, 15, 0.03), 8, ServerConfig::default(), config);
-    let mut dice = Dice::new(1);
+    let mut rng = Rng::new(1);
     let mut move_all = |play: &mut Play| {
         let players = play.clients.iter_mut();
-        players.for_each(|player| drive(player, &mut dice, [-30.0, 35.0], 46.0));
+        players.for_each(|player| drive(player, &mut rng, [-30.0, 35.0], 46.0));
     };
     play.run(START, &mut move_all);
     let counts = watch(&mut play);
@@ -198,11 +198,11 @@ fn faster_blends_draw_tanks_off_their_place_for_a_shorter_time() {
 #[test]
 fn without_contact_every_correction_belongs_to_a_missing_input() {
     let mut play = Play::new(link(100, 15, 0.03), 8);
-    let mut dice = Dice::new(2);
+    let mut rng = Rng::new(2);
     let mut move_all = |play: &mut Play| {
         for (number, player) in play.clients.iter_mut().enumerate() {
             let center = [-100.0 + 20.0 * number as f32, 10.0 * number as f32];
-            drive(player, &mut dice, center, 3.0);
+            drive(player, &mut rng, center, 3.0);
         }
     };
     play.run(START, &mut move_all);

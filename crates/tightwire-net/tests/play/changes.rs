@@ -7,7 +7,7 @@ use tightwire::play::{ClientConfig, PredictConfig, ServerConfig, Touch};
 use tightwire::schema::ObjectId;
 use tightwire::snapshot::ChangeKind;
 
-use crate::arena::{Dice, drive};
+use crate::arena::{Rng, drive};
 use crate::game::{Play, Player, Tank, link, step};
 
 /// The tanks of an engine that copies only what the list says, and the predicted ones.
@@ -43,7 +43,7 @@ impl Copies {
 }
 
 /// A frame with several calls of `receive`, as is advised.
-fn frame(play: &mut Play, dice: &mut Dice, copies: &mut [Copies]) {
+fn frame(play: &mut Play, rng: &mut Rng, copies: &mut [Copies]) {
     for call in 0..5 {
         play.now += Duration::from_millis(3);
         play.serve();
@@ -52,7 +52,7 @@ fn frame(play: &mut Play, dice: &mut Dice, copies: &mut [Copies]) {
                 player.client.receive(play.now);
                 continue;
             }
-            drive(player, dice, [-30.0, 35.0], 25.0);
+            drive(player, rng, [-30.0, 35.0], 25.0);
             player.client.receive(play.now);
             while let Some(event) = player.client.poll_event() {
                 if let tightwire::play::ClientEvent::Mine { id } = event {
@@ -75,11 +75,11 @@ fn an_engine_that_copies_what_changed_shows_the_same_world() {
     let predict = PredictConfig { touch, ..PredictConfig::default() };
     let config = ClientConfig { predict, ..ClientConfig::default() };
     let mut play = Play::with(link(100, 10, 0.03), 4, ServerConfig::default(), config);
-    let mut dice = Dice::new(5);
+    let mut rng = Rng::new(5);
     let mut copies: Vec<_> = (0..4).map(|_| Copies::default()).collect();
     let (mut switches, mut before) = (0, Vec::new());
     for number in 0..4000 {
-        frame(&mut play, &mut dice, &mut copies);
+        frame(&mut play, &mut rng, &mut copies);
         for (player, copies) in play.clients.iter().zip(&copies) {
             let world = player.client.world();
             let shown: BTreeMap<_, _> = world.iter::<Tank>().collect();

@@ -5,7 +5,7 @@ use tightwire::play::{ClientConfig, ClientEvent, PeerPlayStats, SceneError, Serv
 use tightwire::transport::Reason;
 use tightwire::{Delivery, Message};
 
-use crate::arena::{Dice, watch};
+use crate::arena::{Rng, watch};
 use crate::forged::{Forge, Forged, edit};
 use crate::game::{Chat, Drive, Play, Player, Tank, address, link};
 
@@ -67,9 +67,9 @@ fn play_against(forge: Forge, extra: Option<Vec<u8>>) -> (PeerPlayStats, Option<
 
 #[test]
 fn malformed_frames_close_the_connection() {
-    let mut dice = Dice::new(3);
-    let (stats, closed) = play_with(Box::new(move |body| match dice.below(60) {
-        0 => vec![(0..dice.below(40)).map(|_| dice.below(256) as u8).collect()],
+    let mut rng = Rng::new(3);
+    let (stats, closed) = play_with(Box::new(move |body| match rng.below(60) {
+        0 => vec![(0..rng.below(40)).map(|_| rng.below(256) as u8).collect()],
         _ => vec![body.to_vec()],
     }));
     assert!(matches!(closed, Some(Reason::Violation { .. })), "{closed:?}");
@@ -135,11 +135,11 @@ fn revised_inputs_do_not_count() {
 
 #[test]
 fn acks_of_packets_that_did_not_arrive_are_ignored() {
-    let mut dice = Dice::new(4);
+    let mut rng = Rng::new(4);
     let (stats, closed) = play_with(Box::new(move |body| {
         vec![edit(body, |header| {
             if let Some(view) = &mut header.view {
-                view.newest = view.newest.wrapping_add(dice.below(8) as u8);
+                view.newest = view.newest.wrapping_add(rng.below(8) as u8);
                 (view.all, view.earlier) = (true, 0);
             }
         })]

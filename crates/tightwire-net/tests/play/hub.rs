@@ -9,7 +9,7 @@ use std::time::Duration;
 use tightwire::Delivery;
 use tightwire::transport::{Connection, Event, NotSentError, Path, Reason, Transport};
 
-use crate::arena::Dice;
+use crate::arena::Rng;
 
 /// One direction of a connection.
 struct Lane {
@@ -39,7 +39,7 @@ struct Item {
 struct Hub {
     /// Lanes to the server and to the client, of each connection.
     lanes: Vec<[Lane; 2]>,
-    dice: Dice,
+    rng: Rng,
     loss_percent: u64,
 }
 
@@ -58,7 +58,7 @@ const LATENCY: Duration = Duration::from_millis(50);
 /// Makes the ends of a server, and of its clients.
 pub(crate) fn hub(clients: usize, loss_percent: u64) -> (HubEnd, Vec<HubEnd>) {
     let lanes = (0..clients).map(|_| [0; 2].map(|_| Lane::new())).collect();
-    let hub = Rc::new(RefCell::new(Hub { lanes, dice: Dice::new(3), loss_percent }));
+    let hub = Rc::new(RefCell::new(Hub { lanes, rng: Rng::new(3), loss_percent }));
     let end = |client| HubEnd {
         hub: hub.clone(),
         client,
@@ -105,9 +105,9 @@ impl Transport for HubEnd {
         batch: &[u8],
     ) -> Result<(), NotSentError> {
         let mut hub = self.hub.borrow_mut();
-        let Hub { lanes, dice, loss_percent } = &mut *hub;
-        let is_lost = dice.below(100) < *loss_percent;
-        let jitter = Duration::from_millis(dice.below(15));
+        let Hub { lanes, rng, loss_percent } = &mut *hub;
+        let is_lost = rng.below(100) < *loss_percent;
+        let jitter = Duration::from_millis(rng.below(15));
         let is_reliable = !matches!(delivery, Delivery::Unreliable | Delivery::UnreliableSequenced);
         if is_lost && !is_reliable {
             return Ok(());

@@ -9,7 +9,7 @@ use tightwire::schema::ObjectId;
 use tightwire::session::OpenToAnyone;
 use tightwire::transport::InProcess;
 
-use crate::arena::Dice;
+use crate::arena::Rng;
 use crate::game::{Bullet, Drive, Player, Tank, game, step};
 use crate::hub::{HubEnd, hub};
 
@@ -89,12 +89,12 @@ impl Bot {
     }
 
     /// Drives at random within a small arena, and fires.
-    fn choose(&mut self, dice: &mut Dice) {
+    fn choose(&mut self, rng: &mut Rng) {
         let Some(tank) = self.mine.and_then(|id| self.client.world().get::<Tank>(id)) else {
             return;
         };
-        if dice.below(500) == 0 {
-            let [x, y] = [0; 2].map(|_| dice.below(3) as i8 - 1);
+        if rng.below(500) == 0 {
+            let [x, y] = [0; 2].map(|_| rng.below(3) as i8 - 1);
             // As many shells as there can be, from the start on.
             self.drive = Drive { x, y, fire: true };
         }
@@ -137,14 +137,14 @@ fn eight_players_that_lose_packets_touch_and_shoot_hardly_allocate() {
         Bot { client, mine: None, drive: Drive::default(), matched: 0 }
     });
     let mut bots: Vec<Bot> = bots.collect();
-    let mut dice = Dice::new(9);
+    let mut rng = Rng::new(9);
     let (mut counts, mut looked) = ([0; 2], 0);
     let mut windows: Vec<[u64; 2]> = Vec::new();
     for millisecond in 1..=crate::volume::volume(90_000, 300_000) {
         let now = Duration::from_millis(millisecond);
         let on_server =
             allocation_counter::measure(|| serve(&mut server, now, &mut looked)).count_total;
-        bots.iter_mut().for_each(|bot| bot.choose(&mut dice));
+        bots.iter_mut().for_each(|bot| bot.choose(&mut rng));
         let frames = || bots.iter_mut().for_each(|bot| bot.frame(now));
         let on_clients = allocation_counter::measure(frames).count_total;
         if millisecond % 10_000 == 1 {

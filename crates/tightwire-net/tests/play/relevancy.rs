@@ -1,4 +1,4 @@
-//! Which objects a player gets.
+//! Relevancy of objects to players.
 
 use tightwire::play::{ClientConfig, ServerConfig};
 use tightwire::schema::ObjectId;

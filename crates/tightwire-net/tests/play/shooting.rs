@@ -31,7 +31,7 @@ fn watch_views(play: &mut Play, target: ObjectId) -> Arc<Mutex<Views>> {
     views
 }
 
-/// Where a player is shown the target in the frame of each of its ticks.
+/// Position at which a player is shown the target in the frame of each of its ticks.
 fn look<T: Transport>(player: &Player<T>, target: ObjectId, shown: &mut Views) {
     let client = &player.client;
     let tick = client.time().input_tick.floor() as u32;

@@ -2,7 +2,7 @@
 
 use tightwire::play::{ClientConfig, PredictConfig, ServerConfig, Touch};
 
-use crate::arena::{Corrections, Dice, drive, watch};
+use crate::arena::{Corrections, Rng, drive, watch};
 use crate::game::{Play, link};
 use crate::volume::volume;
 
@@ -22,10 +22,10 @@ fn row(round_trip: u64, loss: f64, touch: Option<Touch>) -> [f64; 6] {
     let config = ClientConfig { predict, ..ClientConfig::default() };
     let network = link(round_trip, 15, loss);
     let mut play = Play::with(network, PLAYERS, ServerConfig::default(), config);
-    let mut dice = Dice::new(5);
+    let mut rng = Rng::new(5);
     let mut move_all = |play: &mut Play| {
         let players = play.clients.iter_mut();
-        players.for_each(|player| drive(player, &mut dice, [-30.0, 35.0], 42.0));
+        players.for_each(|player| drive(player, &mut rng, [-30.0, 35.0], 42.0));
     };
     play.run(START, &mut move_all);
     let seen = watch(&mut play);

@@ -127,7 +127,7 @@ pub(super) fn test<'s>(
     let parts = conjuncts(condition);
     let mut tests = Vec::new();
     for (index, part) in parts.iter().enumerate() {
-        tests.push(Scope { before, asked: &parts[..index] }.test(part)?);
+        tests.push(Scope { before, assumed: &parts[..index] }.test(part)?);
     }
     Ok(match tests.pop() {
         Some(only) if tests.is_empty() => only,
@@ -151,7 +151,7 @@ fn conjuncts(condition: &Condition) -> Vec<&Condition> {
 struct Scope<'a, 's> {
     before: &'a [(&'s Field, Place<'s>)],
     /// Conditions that hold where the part is evaluated.
-    asked: &'a [&'s Condition],
+    assumed: &'a [&'s Condition],
 }
 
 /// A compiled part of a condition.
@@ -251,7 +251,7 @@ impl<'s> Scope<'_, 's> {
 
     fn field(&self, path: &'s [Name]) -> Result<Part<'s>, String> {
         let shown = || Condition::Field(path.to_vec()).to_string();
-        let (mut fields, mut asked) = (self.before, self.asked);
+        let (mut fields, mut assumed) = (self.before, self.assumed);
         let mut found = None;
         for name in path {
             let is_meant =
@@ -265,7 +265,7 @@ impl<'s> Scope<'_, 's> {
             // Cells of an absent field are 0, but its value is the default of its type: a condition
             // must not depend on it.
             if let Some(when) = &field.when
-                && !conjuncts(when).iter().all(|own| asked.contains(own))
+                && !conjuncts(when).iter().all(|own| assumed.contains(own))
             {
                 return Err(format!(
                     "its condition looks at `{}`, which is not always sent: begin with the condition \
@@ -274,7 +274,7 @@ impl<'s> Scope<'_, 's> {
                 ));
             }
             // The conditions of a nested struct's fields use other names.
-            (fields, asked) = (&place.fields, &[]);
+            (fields, assumed) = (&place.fields, &[]);
             found = Some(place);
         }
         found.and_then(value_of).ok_or_else(|| {

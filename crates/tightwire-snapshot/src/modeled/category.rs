@@ -57,7 +57,8 @@ impl CategoryPlan {
             let old = p.cells[self.column];
             let was_changing = acked.get(1).is_some_and(|p| p.cells[self.column] != old) as usize;
             let slot = self.same
-                + ((context.kept * 4 + bucket(context.prediction_error, 7).saturating_sub(1) / 2)
+                + ((context.unchanged_state * 4
+                    + bucket(context.prediction_error, 7).saturating_sub(1) / 2)
                     * 2
                     + was_changing)
                     * 8
@@ -66,7 +67,7 @@ impl CategoryPlan {
                 cells[self.column] = old;
                 return;
             }
-            context.kept = 2;
+            context.unchanged_state = 2;
             row = if self.bits <= 3 { 1 + old as usize } else { 1 };
         }
         let low_bits = self.bits.saturating_sub(TREE);

@@ -22,13 +22,13 @@
 
 mod bucket;
 mod category;
-mod course;
 mod linear;
 mod logistic;
 mod mixture;
 mod neighbour_prediction;
 mod neighbours;
 mod number;
+mod number_motion;
 mod number_tables;
 mod plan;
 mod quaternion;
@@ -51,7 +51,7 @@ use super::layout::Layout;
 use super::protocol::{ClassLayout, Protocol};
 use super::trace::{Mark, SpanRecord};
 use super::update::{AckedStates, Baseline, ObjectUpdate, ObjectUpdates, UpdateKind};
-use neighbours::Scene;
+use neighbours::CodedObjects;
 use range_coder::{Coder, Decoder, Encoder};
 use tightwire_core::stream::{ErrorKind, ReadError};
 use traced::TracedDecoder;
@@ -63,7 +63,7 @@ pub(crate) use state::State;
 /// Buffers that are reused from packet to packet.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
-    scene: Scene,
+    coded_objects: CodedObjects,
     positions: Vec<AckedPosition>,
     /// Order of coding: a key, and the index of an update.
     order: Vec<(u64, u32)>,
@@ -125,7 +125,7 @@ fn code<C: Coder>(
     if C::DECODES {
         lay_out(list, cells, classes);
     }
-    scratch.scene.clear();
+    scratch.coded_objects.clear();
     sort(plan, &scratch.positions, list, &mut scratch.order);
     let mut acked = AckedStates::default();
     for &(_, place) in &scratch.order {
@@ -145,8 +145,8 @@ fn code<C: Coder>(
         let class = usize::from(update.class);
         let layout: &Layout = &classes[class].layout;
         let row = &mut cells[update.start..update.start + update.columns];
-        let (scene, states) = (&mut scratch.scene, acked.as_slice());
-        plan.classes[class].code_object(coder, state, layout, scene, row, states);
+        let (coded_objects, states) = (&mut scratch.coded_objects, acked.as_slice());
+        plan.classes[class].code_object(coder, state, layout, coded_objects, row, states);
     }
     Ok(())
 }

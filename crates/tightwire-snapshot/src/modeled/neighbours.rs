@@ -55,28 +55,28 @@ impl Motion {
 
 /// The last coded objects, with their old positions in separate arrays for a fast search.
 #[derive(Debug, Default)]
-pub(super) struct Scene {
+pub(super) struct CodedObjects {
     motions: Vec<Motion>,
     /// Index of the entry to overwrite next, once there are `REACH`.
     oldest: usize,
-    places: Places,
+    old_positions: OldPositions,
     references: Vec<Motion>,
 }
 
 /// Old positions in lanes, for vector instructions.
 #[derive(Debug)]
-struct Places {
+struct OldPositions {
     spaces: [u32; REACH],
     axes: [[i32; REACH]; 3],
 }
 
-impl Default for Places {
+impl Default for OldPositions {
     fn default() -> Self {
         Self { spaces: [NOWHERE; REACH], axes: [[0; REACH]; 3] }
     }
 }
 
-impl Places {
+impl OldPositions {
     /// Returns the distances of all positions from a point, by the sum of the axes; the maximum for
     /// another space. Not inlined, since only then the compiler vectorises it.
     #[inline(never)]
@@ -91,12 +91,12 @@ impl Places {
     }
 }
 
-impl Scene {
+impl CodedObjects {
     pub(super) fn clear(&mut self) {
         self.motions.clear();
         self.oldest = 0;
         self.references.clear();
-        self.places.spaces = [NOWHERE; REACH];
+        self.old_positions.spaces = [NOWHERE; REACH];
     }
 
     pub(super) fn push(&mut self, motion: &Motion, reference: bool) {
@@ -110,8 +110,8 @@ impl Scene {
             Some(motions) => *motions = *motion,
             None => self.motions.push(*motion),
         }
-        self.places.spaces[at] = motion.space;
-        for (lanes, axis) in self.places.axes.iter_mut().zip(motion.old) {
+        self.old_positions.spaces[at] = motion.space;
+        for (lanes, axis) in self.old_positions.axes.iter_mut().zip(motion.old) {
             lanes[at] = narrow(axis);
         }
     }
@@ -123,7 +123,7 @@ impl Scene {
     /// Returns the nearest object (by the sum of the axes, which is cheap) with its squared
     /// distance.
     pub(super) fn neighbour(&self, space: u32, point: [i64; 3]) -> Option<(&Motion, i64)> {
-        let distances = self.places.distances(space, point.map(narrow));
+        let distances = self.old_positions.distances(space, point.map(narrow));
         let least = distances.iter().fold(i32::MAX, |least, &distance| least.min(distance));
         // First finds the chunk of eight, which is vectorised too.
         let is_least = |distance: &i32| *distance == least;

@@ -1,10 +1,10 @@
 //! Numbers: integers, quantised floats and vectors.
 
 use super::bucket::{FRACTION, bucket};
-use super::course::{Columns, Course};
 use super::linear::{self, FEATURES, Weights, bounded, clamped};
 use super::mixture::{ABSENT, Forecast, PARTS, TABLES, means_by_component};
 use super::neighbour_prediction::NeighbourPrediction;
+use super::number_motion::{Columns, NumberMotion};
 use super::number_tables::{NumberTables, RECENT};
 use super::plan::ObjectContext;
 use super::range_coder::Coder;
@@ -87,8 +87,13 @@ impl NumberPlan {
             return;
         };
         let course = self.columns.course(acked, &context.pace);
-        let is_kept = self.columns.of(cells) == self.columns.of(newest.cells);
-        if context.code_kept(coder, &mut state.bits[self.tables.same..], course.speed, is_kept) {
+        let is_unchanged = self.columns.of(cells) == self.columns.of(newest.cells);
+        if context.code_unchanged(
+            coder,
+            &mut state.bits[self.tables.same..],
+            course.speed,
+            is_unchanged,
+        ) {
             return self.keep(cells, newest, &course, context);
         }
         let n = self.columns.n;
@@ -145,12 +150,12 @@ impl NumberPlan {
         context.prediction_error = context.prediction_error.max(residual);
     }
 
-    /// Keeps the value of the group, which the flag has told already.
+    /// Keeps the value of the group, which the flag has coded already.
     fn keep(
         &self,
         cells: &mut [u32],
         newest: &AckedState<'_>,
-        course: &Course,
+        course: &NumberMotion,
         context: &mut ObjectContext<'_>,
     ) {
         let range = self.columns.first..self.columns.first + self.columns.n;
@@ -184,7 +189,7 @@ impl NumberPlan {
     fn predict(
         &self,
         weights: &Weights,
-        course: &Course,
+        course: &NumberMotion,
         neighbours: &NeighbourPrediction,
         velocities: Option<[f32x4; 2]>,
     ) -> Predictions {
@@ -236,7 +241,7 @@ impl NumberPlan {
     fn learn(
         &self,
         weights: &mut Weights,
-        course: &Course,
+        course: &NumberMotion,
         predictions: &Predictions,
         moved: f32x4,
         has_velocity: bool,
@@ -255,7 +260,7 @@ impl NumberPlan {
     fn common_rows(
         &self,
         third: i64,
-        course: &Course,
+        course: &NumberMotion,
         neighbours: &NeighbourPrediction,
         context: &ObjectContext<'_>,
     ) -> [usize; TABLES] {

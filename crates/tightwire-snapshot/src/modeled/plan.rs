@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::bucket::bucket;
 use super::category::CategoryPlan;
-use super::neighbours::{Motion, Scene};
+use super::neighbours::{CodedObjects, Motion};
 use super::number::NumberPlan;
 use super::quaternion::Matrix;
 use super::range_coder::Coder;
@@ -91,12 +91,16 @@ pub(super) struct ObjectContext<'a> {
     /// Largest prediction error of the groups so far, 8 fraction bits.
     pub(super) prediction_error: f32,
     /// 0: nothing coded yet, 1: all groups kept their values, 2: some changed.
-    pub(super) kept: usize,
+    pub(super) unchanged_state: usize,
 }
 
 impl<'a> ObjectContext<'a> {
     /// Creates the context of an object with this baseline position.
-    fn new(scene: &'a Scene, acked: &[AckedState<'_>], position: Option<(u32, [i64; 3])>) -> Self {
+    fn new(
+        coded_objects: &'a CodedObjects,
+        acked: &[AckedState<'_>],
+        position: Option<(u32, [i64; 3])>,
+    ) -> Self {
         let mut context = Self {
             pace: Pace::new(acked),
             neighbour: None,
@@ -106,11 +110,11 @@ impl<'a> ObjectContext<'a> {
             has_derivative: false,
             motion: Motion::NONE,
             prediction_error: 0.0,
-            kept: 0,
+            unchanged_state: 0,
         };
         if let Some((space, point)) = position {
-            context.neighbour = scene.neighbour(space, point);
-            context.reference = scene.reference(space, point);
+            context.neighbour = coded_objects.neighbour(space, point);
+            context.reference = coded_objects.reference(space, point);
             context.motion.space = space;
             context.motion.old = point;
         }
@@ -120,18 +124,18 @@ impl<'a> ObjectContext<'a> {
     /// Codes whether a group keeps its value, by the group's own probabilities. The context is its
     /// speed, whether the groups before kept their values, and how well they were predicted.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn code_kept<C: Coder>(
+    pub(super) fn code_unchanged<C: Coder>(
         &mut self,
         coder: &mut C,
         chances: &mut [u32],
         speed: f32,
-        is_kept: bool,
+        is_unchanged: bool,
     ) -> bool {
-        let slot = (bucket(speed, 10) / 2 * 3 + self.kept) * 4
+        let slot = (bucket(speed, 10) / 2 * 3 + self.unchanged_state) * 4
             + bucket(self.prediction_error, 7).saturating_sub(1) / 2;
-        let is_kept = code_bit(coder, &mut chances[slot], 127, is_kept);
-        self.kept = if is_kept { self.kept.max(1) } else { 2 };
-        is_kept
+        let is_unchanged = code_bit(coder, &mut chances[slot], 127, is_unchanged);
+        self.unchanged_state = if is_unchanged { self.unchanged_state.max(1) } else { 2 };
+        is_unchanged
     }
 
     /// Returns the class of the neighbour's prediction error of rotation (0) or position (1); 7
@@ -225,12 +229,12 @@ impl ClassPlan {
         coder: &mut C,
         state: &mut State,
         layout: &Layout,
-        scene: &mut Scene,
+        coded_objects: &mut CodedObjects,
         cells: &mut [u32],
         acked: &[AckedState<'_>],
     ) {
         let mut context = ObjectContext::new(
-            scene,
+            coded_objects,
             acked,
             acked.first().and_then(|newest| self.place(newest.cells)),
         );
@@ -265,7 +269,7 @@ impl ClassPlan {
         }
         let motion = context.motion;
         if self.position.is_some() && !acked.is_empty() {
-            scene.push(&motion, self.is_reference);
+            coded_objects.push(&motion, self.is_reference);
         }
     }
 }

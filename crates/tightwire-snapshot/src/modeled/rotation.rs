@@ -35,7 +35,7 @@ pub(super) struct RotationPlan {
 }
 
 /// Motion of a rotation over its baseline states.
-struct Course {
+struct RotationMotion {
     newest: Quaternion,
     /// Extrapolations of the turn between the last two states, and between the two before.
     last: Turn,
@@ -58,7 +58,7 @@ struct Predictions {
     with_reference: Option<Quaternion>,
 }
 
-impl Course {
+impl RotationMotion {
     /// Returns the features of the blend.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn features(&self, context: &ObjectContext<'_>) -> turn_sum::Features {
@@ -70,7 +70,7 @@ impl Course {
 
 impl Predictions {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn new(course: &Course, blend_turn: &Turn, context: &ObjectContext<'_>) -> Self {
+    fn new(course: &RotationMotion, blend_turn: &Turn, context: &ObjectContext<'_>) -> Self {
         let q0 = &course.newest;
         let turned_by = |other: Option<(&Motion, i64)>| {
             let (other, _) = other.filter(|(other, _)| other.turns)?;
@@ -147,8 +147,8 @@ impl RotationPlan {
         };
         let course = self.course(newest, acked, &context.pace);
         let other = (bucket(course.acceleration, 11), bucket(course.speed, 11));
-        let is_kept = cells[range.clone()] == newest.cells[range.clone()];
-        if context.code_kept(coder, &mut state.bits[self.same..], course.speed, is_kept) {
+        let is_unchanged = cells[range.clone()] == newest.cells[range.clone()];
+        if context.code_unchanged(coder, &mut state.bits[self.same..], course.speed, is_unchanged) {
             cells[range.clone()].copy_from_slice(&newest.cells[range]);
             context.motion_classes = other;
             context.motion.turn_residual = course.last.map(|x| -x);
@@ -185,7 +185,12 @@ impl RotationPlan {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn course(&self, newest: &AckedState<'_>, acked: &[AckedState<'_>], pace: &Pace) -> Course {
+    fn course(
+        &self,
+        newest: &AckedState<'_>,
+        acked: &[AckedState<'_>],
+        pace: &Pace,
+    ) -> RotationMotion {
         let at = |acked: &AckedState<'_>| {
             quat::from_cells(&acked.cells[self.columns()], self.max, self.half_code)
         };
@@ -211,7 +216,7 @@ impl RotationPlan {
             _ => bucket(acceleration, 12),
         };
         let speed = largest(&last) * self.per_unit;
-        Course { newest: q0, last, before, speed, acceleration, history }
+        RotationMotion { newest: q0, last, before, speed, acceleration, history }
     }
 
     /// Codes the components besides the largest; returns their prediction error, 8 fraction bits.
@@ -223,7 +228,7 @@ impl RotationPlan {
         state: &mut State,
         cells: &mut [u32],
         index: usize,
-        course: &Course,
+        course: &RotationMotion,
         predictions: &Predictions,
         context: &ObjectContext<'_>,
     ) -> f32 {

@@ -6,7 +6,7 @@
 use super::mixture::{Forecast, Mixture, PARTS, Row};
 use super::range_coder::{Decoder, Encoder};
 use super::scale::Range;
-use crate::random_worlds::{Dice, volume};
+use crate::random_worlds::{Rng, volume};
 use alloc::vec::Vec;
 
 const FAR: i64 = (1 << 30) - 1;
@@ -84,16 +84,16 @@ fn code(rows: &mut [Row], forecast: &Forecast, high: i64, value: i64) -> (u64, u
     (place(value, mass[0]), place(value + 1, mass[1]))
 }
 
-fn random_forecast(dice: &mut Dice, high: i64) -> Forecast {
-    let any = |dice: &mut Dice| dice.below(high as u64 + 1) as i64;
-    let base = any(dice);
+fn random_forecast(rng: &mut Rng, high: i64) -> Forecast {
+    let any = |rng: &mut Rng| rng.below(high as u64 + 1) as i64;
+    let base = any(rng);
     let mut forecast = Forecast::new([0; 5], base, Range::new(high));
     forecast.add(0, base << 8);
     for part in 1..PARTS {
-        if !dice.is_one_in(3) {
-            let near = base + dice.below(40) as i64 - 20;
-            let mean = if dice.is_one_in(2) { near } else { any(dice) };
-            forecast.add(part, (mean << 8) + dice.below(256) as i64);
+        if !rng.is_one_in(3) {
+            let near = base + rng.below(40) as i64 - 20;
+            let mean = if rng.is_one_in(2) { near } else { any(rng) };
+            forecast.add(part, (mean << 8) + rng.below(256) as i64);
         }
     }
     forecast
@@ -103,21 +103,21 @@ fn random_forecast(dice: &mut Dice, high: i64) -> Forecast {
 #[test]
 fn the_mixture_agrees_with_one_without_vectors() {
     for seed in 1..volume(40u64, 1000) {
-        let dice = &mut Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        let high = [1, 15, 511, 32_767, 1 << 22, u32::MAX.into()][dice.below(6) as usize];
+        let rng = &mut Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+        let high = [1, 15, 511, 32_767, 1 << 22, u32::MAX.into()][rng.below(6) as usize];
         let mut params = Vec::new();
         let mixture = Mixture::new(&mut params, [1; 5], |_, _, _| (0, 0));
         for row in &mut params {
-            let any = |dice: &mut Dice| dice.below(1 << 16) as u16 as i16 >> dice.below(8);
-            row.weights = core::array::from_fn(|_| any(dice));
-            row.widths = core::array::from_fn(|_| any(dice));
+            let any = |rng: &mut Rng| rng.below(1 << 16) as u16 as i16 >> rng.below(8);
+            row.weights = core::array::from_fn(|_| any(rng));
+            row.widths = core::array::from_fn(|_| any(rng));
         }
         let mut scalar = params.clone();
         for _ in 0..200 {
-            let forecast = random_forecast(dice, high);
+            let forecast = random_forecast(rng, high);
             let (base, ..) = forecast.parts();
-            let values = [0, high, base, base + 3, dice.below(high as u64 + 1) as i64];
-            let value = values[dice.below(5) as usize].min(high);
+            let values = [0, high, base, base + 3, rng.below(high as u64 + 1) as i64];
+            let value = values[rng.below(5) as usize].min(high);
             let before = params.clone();
             let (mut bytes, mut expected) = (Vec::new(), Vec::new());
             let mut encoder = Encoder::new(&mut bytes, 100);
@@ -140,15 +140,15 @@ fn the_mixture_agrees_with_one_without_vectors() {
 #[test]
 fn the_intervals_of_all_values_leave_no_gap() {
     for seed in 1..40u64 {
-        let dice = &mut Dice(seed.wrapping_mul(0x1234_5678_9abc_def1) | 1);
-        let high = [300, 1 << 24, u32::MAX.into()][dice.below(3) as usize];
-        let mut forecast = random_forecast(dice, high);
-        if dice.is_one_in(2) {
+        let rng = &mut Rng(seed.wrapping_mul(0x1234_5678_9abc_def1) | 1);
+        let high = [300, 1 << 24, u32::MAX.into()][rng.below(3) as usize];
+        let mut forecast = random_forecast(rng, high);
+        if rng.is_one_in(2) {
             forecast.add(7, (1 << 40) - 1);
         }
         let rows = || [Row::default(); 5];
         let mut end = 0;
-        let first = (dice.below(high as u64) as i64).max(302) - 302;
+        let first = (rng.below(high as u64) as i64).max(302) - 302;
         for value in first..=first + 300.min(high) {
             let interval = code(&mut rows(), &forecast, high, value);
             assert!(interval.0 < interval.1, "value {value}");

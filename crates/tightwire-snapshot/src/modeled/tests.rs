@@ -7,7 +7,7 @@ use alloc::{format, vec};
 use super::*;
 use crate::layout::{Column, Group, Kind};
 use crate::random_worlds::{
-    self, Dice, FakeBaseline, MAX_OBJECTS, any_layout, apply, assert_in_order_and_range, contents,
+    self, FakeBaseline, MAX_OBJECTS, Rng, any_layout, apply, assert_in_order_and_range, contents,
     damaged, random_updates, volume,
 };
 use crate::{Config, Level};
@@ -26,33 +26,33 @@ fn assert_same(a: &State, b: &State) {
 /// its baseline packet.
 fn packets(
     seed: u64,
-    mut check: impl FnMut(&mut Dice, &Protocol, &[u8], &FakeBaseline, &State, &ObjectUpdates),
+    mut check: impl FnMut(&mut Rng, &Protocol, &[u8], &FakeBaseline, &State, &ObjectUpdates),
 ) {
     let seed = random_worlds::seed(seed);
-    packets_of(&mut Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1), &mut check);
+    packets_of(&mut Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1), &mut check);
 }
 
 fn packets_of(
-    dice: &mut Dice,
-    mut check: impl FnMut(&mut Dice, &Protocol, &[u8], &FakeBaseline, &State, &ObjectUpdates),
+    rng: &mut Rng,
+    mut check: impl FnMut(&mut Rng, &Protocol, &[u8], &FakeBaseline, &State, &ObjectUpdates),
 ) {
-    let seed = dice.0;
-    let layouts = (0..1 + dice.below(3)).map(|_| any_layout(dice)).collect();
+    let seed = rng.0;
+    let layouts = (0..1 + rng.below(3)).map(|_| any_layout(rng)).collect();
     let protocol = Protocol::of_layouts(config(), layouts);
     let mut baseline = FakeBaseline::default();
     let mut state = protocol.plan().pristine.clone();
     let (mut updates, mut again) = (ObjectUpdates::default(), ObjectUpdates::default());
     for _ in 0..30 {
-        random_updates(dice, &protocol, &baseline, &mut updates);
+        random_updates(rng, &protocol, &baseline, &mut updates);
         let (mut packet, mut written, mut was_read) = (Vec::new(), state.clone(), state.clone());
         assert!(write(&protocol, &mut updates, &baseline, &mut written, &mut packet, 1 << 17));
         again.clear();
         read(&protocol, &packet, &mut again, &baseline, &mut was_read, None).unwrap();
         assert_eq!(contents(&again), contents(&updates), "seed {seed}");
         assert_same(&written, &was_read);
-        check(dice, &protocol, &packet, &baseline, &state, &updates);
+        check(rng, &protocol, &packet, &baseline, &state, &updates);
         state = written;
-        apply(dice, &mut baseline, &updates);
+        apply(rng, &mut baseline, &updates);
     }
 }
 
@@ -78,7 +78,7 @@ fn coding_is_deterministic() {
 fn packets_have_the_same_bytes_in_every_build() {
     let mut hash = Xxh3::new();
     for world in 0..40 {
-        packets_of(&mut Dice(2 * world + 1), |_, _, packet, _, _, _| hash.update(packet));
+        packets_of(&mut Rng(2 * world + 1), |_, _, packet, _, _, _| hash.update(packet));
     }
     assert_eq!(format!("{:016x}", hash.digest()), "860574d1b82f5b19");
 }
@@ -88,9 +88,9 @@ fn damaged_packets_are_refused_or_stay_in_range() {
     let worlds = volume(12, 200);
     let (mut updates, mut accepted) = (ObjectUpdates::default(), 0);
     for seed in 0..worlds {
-        packets(seed + 1_000_000, |dice, protocol, packet, baseline, state, good| {
+        packets(seed + 1_000_000, |rng, protocol, packet, baseline, state, good| {
             for _ in 0..12 {
-                let bytes = damaged(dice, packet);
+                let bytes = damaged(rng, packet);
                 updates.clear();
                 if read(protocol, &bytes, &mut updates, baseline, &mut state.clone(), None).is_err()
                 {
@@ -115,8 +115,8 @@ enum Symbol {
 #[test]
 fn the_range_coder_round_trips_bits_and_intervals() {
     for seed in 1..400 {
-        let dice = &mut Dice(random_worlds::seed(seed));
-        let symbols: Vec<Symbol> = (0..dice.below(300)).map(|_| random_symbol(dice)).collect();
+        let rng = &mut Rng(random_worlds::seed(seed));
+        let symbols: Vec<Symbol> = (0..rng.below(300)).map(|_| random_symbol(rng)).collect();
         let mut bytes = vec![0xff; 3];
         let mut encoder = Encoder::new(&mut bytes, 1 << 20);
         for symbol in &symbols {
@@ -143,15 +143,15 @@ fn the_range_coder_round_trips_bits_and_intervals() {
 }
 
 /// Returns a symbol, often at the upper end of the interval, which causes carries.
-fn random_symbol(dice: &mut Dice) -> Symbol {
-    if dice.is_one_in(2) {
-        let chance = [1, 65535, 1 + dice.below(65535) as u32][dice.below(3) as usize];
-        return Symbol::Bit { chance, bit: dice.is_one_in(2) };
+fn random_symbol(rng: &mut Rng) -> Symbol {
+    if rng.is_one_in(2) {
+        let chance = [1, 65535, 1 + rng.below(65535) as u32][rng.below(3) as usize];
+        return Symbol::Bit { chance, bit: rng.is_one_in(2) };
     }
-    let bits = 1 + dice.below(41) as u32;
+    let bits = 1 + rng.below(41) as u32;
     let total = 1 << bits;
-    let start = if dice.is_one_in(2) { total - 1 } else { dice.below(total) };
-    let end = start + 1 + dice.below(total - start);
+    let start = if rng.is_one_in(2) { total - 1 } else { rng.below(total) };
+    let end = start + 1 + rng.below(total - start);
     Symbol::Interval { start, end, bits }
 }
 

@@ -95,7 +95,7 @@ impl UpdateListPlan {
         self.code_repeated(coder, state, baseline, update_list, baseline_ids)?;
         let repeated = update_list.positions.len();
         for beyond in [false, true] {
-            self.code_others(
+            self.code_unrepeated(
                 coder,
                 state,
                 (baseline, baseline_ids),
@@ -129,7 +129,7 @@ impl UpdateListPlan {
             acked.clear();
             let Some(acked_class) = baseline.find(id, |state| acked.push(state)) else { continue };
             let class = usize::from(acked_class).min(self.classes - 1);
-            let wanted = wanted(update_list.list, &mut at, id).filter(|_| !C::DECODES);
+            let wanted = find_update(update_list.list, &mut at, id).filter(|_| !C::DECODES);
             let context = (class * 16 + activity(acked.as_slice())) * 4 + last;
             let slot = &mut state.bits[self.repeated + context];
             let is_updated = code_bit(coder, slot, MEMORY, wanted.is_some());
@@ -144,7 +144,7 @@ impl UpdateListPlan {
     }
 
     /// Codes the objects that the baseline packet does not update.
-    fn code_others<C: Coder>(
+    fn code_unrepeated<C: Coder>(
         &self,
         coder: &mut C,
         state: &mut State,
@@ -260,7 +260,7 @@ impl UpdateListPlan {
 
 /// Finds the update of an object in a list sorted by id. The search begins at `at`, which advances
 /// to the first update whose id is not below `id`.
-fn wanted(list: &[ObjectUpdate], at: &mut usize, id: ObjectId) -> Option<ObjectUpdate> {
+fn find_update(list: &[ObjectUpdate], at: &mut usize, id: ObjectId) -> Option<ObjectUpdate> {
     while list.get(*at).is_some_and(|update| update.id < id) {
         *at += 1;
     }

@@ -27,7 +27,7 @@ mod update_list;
 use super::protocol::{ClassLayout, Protocol};
 use super::trace::{Mark, Marked};
 use super::update::{Baseline, ObjectUpdates, UpdateKind};
-use motion::Course;
+use motion::MotionSearch;
 use object::{code_delta, code_full};
 use tightwire_core::stream::{ErrorKind, Stream};
 use update_list::UpdateList;
@@ -63,7 +63,7 @@ pub(super) fn code<S: Stream + Marked>(
     scratch.update_list.code(stream, list, baseline_ids, protocol.config().max_objects)?;
     for (place, update) in list.iter_mut().enumerate() {
         let start = stream.position();
-        let mut course = Course::NONE;
+        let mut course = MotionSearch::NONE;
         let has_baseline = update.kind == UpdateKind::Delta;
         if has_baseline {
             match baseline.acked_states(place, update.id, |state| course.add(state)) {

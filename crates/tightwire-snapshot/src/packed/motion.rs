@@ -18,7 +18,7 @@ pub(super) struct Motion<'a> {
 
 /// The choice of the two states, while baseline states are passed, newest first.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Course<'a> {
+pub(super) struct MotionSearch<'a> {
     newest: AckedState<'a>,
     before: &'a [u32],
     /// Ticks between the two states, and how much that differs from the newest's age.
@@ -31,7 +31,7 @@ const ONE: i64 = 1 << 16;
 /// Limit of the ratio: beyond, a motion that was seen for a moment predicts nothing.
 const MAX_RATIO: i64 = 8 * ONE;
 
-impl<'a> Course<'a> {
+impl<'a> MotionSearch<'a> {
     pub(super) const NONE: Self =
         Self { newest: AckedState { age: 0, cells: &[] }, before: &[], gap: 0, off: u32::MAX };
 
@@ -57,8 +57,8 @@ impl<'a> Course<'a> {
 impl<'a> Motion<'a> {
     /// Creates the motion of an object with this layout; `None` if the states do not have it.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn new(layout: &'a Layout, course: &Course<'a>) -> Option<Self> {
-        let Course { newest: AckedState { age, cells: newest }, before, gap, .. } = *course;
+    pub(super) fn new(layout: &'a Layout, course: &MotionSearch<'a>) -> Option<Self> {
+        let MotionSearch { newest: AckedState { age, cells: newest }, before, gap, .. } = *course;
         if newest.len() != layout.columns.len() || before.len() != newest.len() {
             return None;
         }

@@ -135,7 +135,7 @@ fn integrate<const N: usize>(
     let age = i64::from(motion.age.min(MAX_AGE));
     let extra = i64::from(mode == Mode::Linear);
     let scale = i128::from(velocity.scale);
-    let rest = i128::from(2 * age) * i128::from(velocity.zero_way) - (1 << 32);
+    let rest = i128::from(2 * age) * i128::from(velocity.zero_code_offset) - (1 << 32);
     let mut size = 0;
     for i in 0..N {
         let now = i64::from(cells[velocity.first + i]);

@@ -1,6 +1,6 @@
 //! One object, with or without a baseline.
 
-use super::motion::{Course, Motion};
+use super::motion::{Motion, MotionSearch};
 use super::number::{self, number};
 use super::plan::{Chunk, GroupPlan, places};
 use super::rotation::rotation;
@@ -18,7 +18,7 @@ pub(super) fn code_delta<S: Stream + Marked>(
     stream: &mut S,
     class: &ClassLayout,
     tuning: &mut Tuning,
-    course: &Course<'_>,
+    course: &MotionSearch<'_>,
     cells: &mut [u32],
 ) -> Result<(), S::Error> {
     let motion = match Motion::new(&class.layout, course) {

@@ -76,12 +76,12 @@ pub(super) struct GroupPlan {
 pub(super) struct Velocity {
     group: usize,
     is_conditional: bool,
-    /// Its first column.
+    /// First column of the group.
     pub(super) first: usize,
     /// Codes of the position per code of the velocity and tick: 32.32.
     pub(super) scale: i64,
     /// Distance that a velocity of code zero moves in a tick, without the sign: 32.32.
-    pub(super) zero_way: i64,
+    pub(super) zero_code_offset: i64,
 }
 
 impl ClassPlan {
@@ -211,7 +211,7 @@ impl GroupPlan {
                 is_conditional: !layout.is_always_present(derivative.group),
                 first: layout.groups[derivative.group].first,
                 scale: derivative.scale,
-                zero_way: way.clamp(i64::MIN.into(), i64::MAX.into()) as i64,
+                zero_code_offset: way.clamp(i64::MIN.into(), i64::MAX.into()) as i64,
             }
         });
         let default_mode = match group.kind {

@@ -49,9 +49,9 @@ pub(super) fn rotation<S: Stream>(
             return write(stream, place, plan.top + 1, &mut values, width);
         }
     }
-    let mut told = OTHER;
-    stream.raw_unary(&mut told, plan.top + 1)?;
-    if told == OTHER {
+    let mut coded = OTHER;
+    stream.raw_unary(&mut coded, plan.top + 1)?;
+    if coded == OTHER {
         let mut other = u64::from(index);
         stream.raw_bits(&mut other, 2)?;
         if S::WRITING {
@@ -62,12 +62,12 @@ pub(super) fn rotation<S: Stream>(
         }
         index = other as u32;
         predicted = in_frame(now[0], predicted, index, max);
-        stream.raw_unary(&mut told, plan.top)?;
+        stream.raw_unary(&mut coded, plan.top)?;
     } else {
-        told -= u32::from(told > OTHER);
+        coded -= u32::from(coded > OTHER);
     }
     if S::READING {
-        width = width_at(told, expected, plan.top);
+        width = width_at(coded, expected, plan.top);
     }
     components(stream, &mut values, width)?;
     if S::READING {

@@ -6,7 +6,7 @@ use alloc::vec;
 
 use super::*;
 use crate::random_worlds::{
-    self, Dice, FakeBaseline, MAX_OBJECTS, any_layout, apply, assert_in_order_and_range, contents,
+    self, FakeBaseline, MAX_OBJECTS, Rng, any_layout, apply, assert_in_order_and_range, contents,
     damaged, random_updates, volume,
 };
 use crate::{Config, Level};
@@ -30,23 +30,23 @@ fn read(
 
 fn packets(
     seed: u64,
-    mut check: impl FnMut(&mut Dice, &Protocol, &[u8], &FakeBaseline, &ObjectUpdates),
+    mut check: impl FnMut(&mut Rng, &Protocol, &[u8], &FakeBaseline, &ObjectUpdates),
 ) {
-    let dice = &mut Dice(random_worlds::seed(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    let layouts = (0..1 + dice.below(3)).map(|_| any_layout(dice)).collect();
+    let rng = &mut Rng(random_worlds::seed(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let layouts = (0..1 + rng.below(3)).map(|_| any_layout(rng)).collect();
     let protocol = Protocol::of_layouts(config(), layouts);
     let (mut baseline, mut tuning) = (FakeBaseline::default(), Tuning::default());
     let (mut updates, mut again) = (ObjectUpdates::default(), ObjectUpdates::default());
     let mut buffer = vec![0; 1 << 17];
     for _ in 0..30 {
-        random_updates(dice, &protocol, &baseline, &mut updates);
+        random_updates(rng, &protocol, &baseline, &mut updates);
         let mut stream = WriteStream::new(&mut buffer);
         let Ok(()) = code(&mut stream, &protocol, &mut updates, &baseline, &mut tuning);
         let packet = stream.finish().unwrap();
         read(&protocol, packet, &baseline, &mut again).unwrap();
         assert_eq!(contents(&again), contents(&updates), "seed {seed}");
-        check(dice, &protocol, packet, &baseline, &updates);
-        apply(dice, &mut baseline, &updates);
+        check(rng, &protocol, packet, &baseline, &updates);
+        apply(rng, &mut baseline, &updates);
     }
 }
 
@@ -62,9 +62,9 @@ fn damaged_packets_are_refused_or_stay_in_range() {
     let worlds = volume(30, 400);
     let mut updates = ObjectUpdates::default();
     for seed in 0..worlds {
-        packets(seed + 1_000_000, |dice, protocol, packet, baseline, good| {
+        packets(seed + 1_000_000, |rng, protocol, packet, baseline, good| {
             for _ in 0..20 {
-                let bytes = damaged(dice, packet);
+                let bytes = damaged(rng, packet);
                 if read(protocol, &bytes, baseline, &mut updates).is_err() {
                     continue;
                 }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::{Playback, PlaybackConfig};
-use crate::random_worlds::{Dice, seed, volume};
+use crate::random_worlds::{Rng, seed, volume};
 use crate::{ChangeKind, Config, Leaving, Protocol, Receiver, Row, Sender};
 use tightwire_core::Wire;
 use tightwire_core::schema::ObjectId;
@@ -35,13 +35,13 @@ fn frame(tick: u32, part: u64) -> Duration {
 }
 
 /// Changes some objects; the others rest.
-fn change(dice: &mut Dice, sender: &mut Sender, objects: u32) {
+fn change(rng: &mut Rng, sender: &mut Sender, objects: u32) {
     for id in 0..objects {
-        match dice.below(30) {
+        match rng.below(30) {
             0 => sender.remove(id).unwrap(),
-            1 => sender.set(id, &dice.is_one_in(2)).unwrap(),
+            1 => sender.set(id, &rng.is_one_in(2)).unwrap(),
             2..9 => {
-                let mut any = |most: f32| (dice.below(2001) as f32 / 1000.0 - 1.0) * most;
+                let mut any = |most: f32| (rng.below(2001) as f32 / 1000.0 - 1.0) * most;
                 let (position, velocity) = ([any(90.0), any(90.0)], [any(40.0), any(40.0)]);
                 sender.set(id, &Runner { position, velocity, health: 7 }).unwrap();
             }
@@ -53,7 +53,7 @@ fn change(dice: &mut Dice, sender: &mut Sender, objects: u32) {
 /// Keeps a copy of the shown world by its changes, over a network that loses and reorders. Returns
 /// how often each kind of change occurred.
 fn copy_by_changes(number: u64) -> [usize; 3] {
-    let dice = &mut Dice(seed(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let rng = &mut Rng(seed(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let protocol = protocol();
     let (mut sender, mut receiver) = (Sender::new(&protocol), Receiver::new(&protocol));
     let client = sender.add_receiver(Leaving::Despawn);
@@ -66,20 +66,20 @@ fn copy_by_changes(number: u64) -> [usize; 3] {
     let budget = if number.is_multiple_of(4) { 90 } else { 1 << 16 };
     for tick in 1..=500u32 {
         sender.begin_tick(tick);
-        change(dice, &mut sender, 20);
+        change(rng, &mut sender, 20);
         let packet = sender.snapshot(client, budget).unwrap();
         let is_outage = tick % 100 < 20 && number % 2 == 1;
-        if !is_outage && !dice.is_one_in(8) {
+        if !is_outage && !rng.is_one_in(8) {
             receiver.handle_snapshot(packet).unwrap();
-            let late = dice.below(3);
+            let late = rng.below(3);
             for playback in [&mut playback, &mut plain] {
                 playback.handle_snapshot(frame(tick, late), &receiver);
             }
-            if !dice.is_one_in(8) {
+            if !rng.is_one_in(8) {
                 sender.handle_ack(client, receiver.ack().unwrap());
             }
         }
-        for part in 0..dice.below(4) {
+        for part in 0..rng.below(4) {
             playback.advance(frame(tick, part));
             plain.advance(frame(tick, part));
             for change in playback.shown_changes() {

@@ -160,12 +160,12 @@ mod tests {
     use alloc::vec::Vec;
 
     use super::*;
-    use crate::random_worlds::{Dice, seed};
+    use crate::random_worlds::{Rng, seed};
 
     #[test]
     fn objects_are_where_they_were_put_last() {
         let (mut grid, mut expected) = (Grid::new(), BTreeMap::new());
-        let dice = &mut Dice(seed(5) | 1);
+        let rng = &mut Rng(seed(5) | 1);
         let key = |number: u64| match number % 4 {
             0 => Key::Room(number as u32 / 4),
             1 => Key::Team(number as u32 / 4),
@@ -175,12 +175,12 @@ mod tests {
             }
         };
         for step in 0..20_000 {
-            let slot = dice.below(if step < 5000 { 40 } else { 400 }) as u32;
-            if dice.is_one_in(4) {
+            let slot = rng.below(if step < 5000 { 40 } else { 400 }) as u32;
+            if rng.is_one_in(4) {
                 grid.place(slot, None, [0.0; 3]);
                 expected.remove(&slot);
             } else {
-                let (key, position) = (key(dice.below(64)), [dice.below(9) as f32; 3]);
+                let (key, position) = (key(rng.below(64)), [rng.below(9) as f32; 3]);
                 grid.place(slot, Some(key), position);
                 expected.insert(slot, (key, position));
             }

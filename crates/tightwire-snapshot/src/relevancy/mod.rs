@@ -5,13 +5,13 @@
 //! objects are bits, 64 in a word.
 
 mod grid;
+mod receiver_relevancy;
 mod scope;
-mod sight;
 #[cfg(test)]
 mod tests;
 
+pub(super) use receiver_relevancy::ReceiverRelevancy;
 pub use scope::{RelevancyConfig, RoomId, Scope, TeamId};
-pub(super) use sight::Sight;
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -128,7 +128,7 @@ impl Relevancy {
     }
 
     /// Whether the object's relevancy is decided by the application's function.
-    pub(super) fn asks(&self, slot: u32) -> bool {
+    pub(super) fn is_custom(&self, slot: u32) -> bool {
         !self.has_scopes || self.custom.contains(slot)
     }
 
@@ -147,18 +147,19 @@ impl Relevancy {
         if !self.has_scopes {
             return 1;
         }
-        if view.sight.viewpoints.is_empty() {
+        if view.receiver_relevancy.viewpoints.is_empty() {
             return MIDDLE;
         }
         let Some(position) = protocol.position(row) else { return MIDDLE };
-        let share = libm::sqrtf(view.sight.distance_squared(position)) / self.config.radius;
+        let share =
+            libm::sqrtf(view.receiver_relevancy.distance_squared(position)) / self.config.radius;
         let closeness = (1.0 - share).max(0.0);
         1 + (255.0 * closeness * closeness) as u32
     }
 
     /// Finds the objects that are relevant to a receiver, in sets and a grid that are up to date.
     /// Objects that became relevant, or ceased to be, are dirty. `visible` is memory for them.
-    pub(super) fn look(
+    pub(super) fn update_receiver(
         &self,
         protocol: &Protocol,
         store: &Store,
@@ -168,34 +169,37 @@ impl Relevancy {
         if !self.has_scopes {
             return;
         }
-        let sight = &mut view.sight;
-        sight.near.resize(store.slots());
-        sight.visible.resize(store.slots());
+        let receiver_relevancy = &mut view.receiver_relevancy;
+        receiver_relevancy.near.resize(store.slots());
+        receiver_relevancy.visible.resize(store.slots());
         let owned = store.owners.of(view.receiver);
-        if sight.is_due(store.tick, view.receiver.place, self.config.refresh_interval) {
-            self.find_eyes(protocol, store, sight, owned);
-            self.find_near(sight);
-            sight.refreshed = Some(store.tick);
+        if receiver_relevancy.is_due(store.tick, view.receiver.place, self.config.refresh_interval)
+        {
+            self.find_viewers(protocol, store, receiver_relevancy, owned);
+            self.find_near(receiver_relevancy);
+            receiver_relevancy.refreshed = Some(store.tick);
         }
         visible.resize(store.slots());
         for (place, word) in visible.words_mut().iter_mut().enumerate() {
-            *word = self.always.word(place) | self.custom.word(place) | sight.near.word(place);
+            *word = self.always.word(place)
+                | self.custom.word(place)
+                | receiver_relevancy.near.word(place);
         }
         let mut add = |slot, _| {
             visible.set(slot, true);
         };
-        let rooms = sight.rooms.iter().map(|room| Key::Room(room.0));
-        let keys = rooms.chain(sight.team.map(|team| Key::Team(team.0)));
+        let rooms = receiver_relevancy.rooms.iter().map(|room| Key::Room(room.0));
+        let keys = rooms.chain(receiver_relevancy.team.map(|team| Key::Team(team.0)));
         let examined = keys.map(|key| self.grid.for_each(key, &mut add)).sum();
-        sight.count(examined);
+        receiver_relevancy.count(examined);
         for &slot in owned {
             visible.set(slot, true);
         }
-        if !core::mem::replace(&mut sight.is_active, true) {
+        if !core::mem::replace(&mut receiver_relevancy.is_active, true) {
             // All objects were relevant until now.
             store.iter().for_each(|(_, slot)| view.set_dirty(slot, true));
         }
-        let before = view.sight.visible.words_mut();
+        let before = view.receiver_relevancy.visible.words_mut();
         for ((dirty, before), now) in view.dirty.iter_mut().zip(before).zip(visible.words()) {
             *dirty |= *before ^ now;
             *before = *now;
@@ -249,51 +253,59 @@ impl Relevancy {
         self.grid.place(slot, key, position.unwrap_or_default());
     }
 
-    fn find_eyes(&self, protocol: &Protocol, store: &Store, sight: &mut Sight, owned: &[u32]) {
-        sight.viewpoints.clear();
-        if sight.viewers.is_empty() {
-            sight.viewpoints.extend(owned.iter().filter_map(|&slot| {
+    fn find_viewers(
+        &self,
+        protocol: &Protocol,
+        store: &Store,
+        receiver_relevancy: &mut ReceiverRelevancy,
+        owned: &[u32],
+    ) {
+        receiver_relevancy.viewpoints.clear();
+        if receiver_relevancy.viewers.is_empty() {
+            receiver_relevancy.viewpoints.extend(owned.iter().filter_map(|&slot| {
                 let state = store.newest(slot)?;
                 protocol.position(Row { class: state.class, cells: state.cells? })
             }));
         } else {
-            sight.viewpoints.extend_from_slice(&sight.viewers);
+            receiver_relevancy.viewpoints.extend_from_slice(&receiver_relevancy.viewers);
         }
         if self.is_flat {
-            sight.viewpoints.iter_mut().for_each(|viewpoint| viewpoint[2] = 0.0);
+            receiver_relevancy.viewpoints.iter_mut().for_each(|viewpoint| viewpoint[2] = 0.0);
         }
     }
 
     /// Finds the objects within the distance: those that were near and have not left, and those in
     /// the squares around each viewer.
-    fn find_near(&self, sight: &mut Sight) {
+    fn find_near(&self, receiver_relevancy: &mut ReceiverRelevancy) {
         let RelevancyConfig { radius, leave_factor, .. } = self.config;
         let leave = radius * leave_factor;
-        let mut list = core::mem::take(&mut sight.scratch);
+        let mut list = core::mem::take(&mut receiver_relevancy.scratch);
         list.clear();
-        sight.count(sight.near_list.len());
-        for place in 0..sight.near_list.len() {
-            let slot = sight.near_list[place];
+        receiver_relevancy.count(receiver_relevancy.near_list.len());
+        for place in 0..receiver_relevancy.near_list.len() {
+            let slot = receiver_relevancy.near_list[place];
             let is_in_room = match self.grid.key(slot) {
-                Some(Key::Square { room: Some(room), .. }) => sight.rooms.contains(&RoomId(room)),
+                Some(Key::Square { room: Some(room), .. }) => {
+                    receiver_relevancy.rooms.contains(&RoomId(room))
+                }
                 Some(Key::Square { room: None, .. }) => true,
                 _ => false,
             };
-            if !sight.near.contains(slot) {
+            if !receiver_relevancy.near.contains(slot) {
                 continue;
             }
-            let distance = sight.distance_squared(self.grid.position(slot));
+            let distance = receiver_relevancy.distance_squared(self.grid.position(slot));
             if is_in_room && distance <= leave * leave {
                 list.push(slot);
             } else {
-                sight.near.set(slot, false);
+                receiver_relevancy.near.set(slot, false);
             }
         }
         let mut examined = 0;
         let reach = if self.is_flat { 0..=0 } else { -1..=1 };
-        for viewpoint in &sight.viewpoints {
+        for viewpoint in &receiver_relevancy.viewpoints {
             let centre = self.square(*viewpoint);
-            let rooms = sight.rooms.iter().map(|room| Some(room.0));
+            let rooms = receiver_relevancy.rooms.iter().map(|room| Some(room.0));
             for room in core::iter::once(None).chain(rooms) {
                 for x in -1..=1 {
                     for y in -1..=1 {
@@ -306,7 +318,7 @@ impl Relevancy {
                                     let [x, y, z] =
                                         [0, 1, 2].map(|axis| at[axis] - viewpoint[axis]);
                                     if x * x + y * y + z * z <= radius * radius
-                                        && !sight.near.set(slot, true)
+                                        && !receiver_relevancy.near.set(slot, true)
                                     {
                                         list.push(slot);
                                     }
@@ -316,8 +328,8 @@ impl Relevancy {
                 }
             }
         }
-        sight.count(examined);
-        sight.scratch = core::mem::replace(&mut sight.near_list, list);
+        receiver_relevancy.count(examined);
+        receiver_relevancy.scratch = core::mem::replace(&mut receiver_relevancy.near_list, list);
     }
 
     fn square(&self, position: [f32; 3]) -> [i32; 3] {

@@ -9,7 +9,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use super::*;
-use crate::random_worlds::{Dice, seed, volume};
+use crate::random_worlds::{Rng, seed, volume};
 use crate::{Config, Leaving, Receiver, ReceiverId, Sender};
 use tightwire_core::Wire;
 
@@ -93,11 +93,11 @@ const WALKERS: u32 = 300;
 /// Walks objects at random; receivers own some of them, or have viewers. Every set of relevant
 /// objects has to be that of a search through all, in the same tick if every tick refreshes.
 fn walk<T: Wire + 'static>(number: u64, interval: u32, make: impl Fn([f32; 3]) -> T) {
-    let dice = &mut Dice(seed(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let rng = &mut Rng(seed(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let config = RelevancyConfig { refresh_interval: interval, ..CONFIG };
     let mut pair = Pair::new::<T>(4, config, Scope::Near);
     let mut at: Vec<[f32; 3]> =
-        (0..WALKERS).map(|_| [(); 3].map(|()| dice.below(400) as f32 - 200.0)).collect();
+        (0..WALKERS).map(|_| [(); 3].map(|()| rng.below(400) as f32 - 200.0)).collect();
     let mut model = [(); 4].map(|()| BTreeSet::new());
     let mut before = [(); 4].map(|()| BTreeMap::<u32, f32>::new());
     let (mut entered, mut left) = (0, 0);
@@ -105,10 +105,10 @@ fn walk<T: Wire + 'static>(number: u64, interval: u32, make: impl Fn([f32; 3]) -
         pair.begin();
         for (id, at) in (0..).zip(&mut at) {
             if tick == 1 || id % 3 > 0 {
-                let step = 1 + dice.below(12);
+                let step = 1 + rng.below(12);
                 for part in at.iter_mut() {
-                    *part = (*part + dice.below(2 * step + 1) as f32 - step as f32)
-                        .clamp(-250.0, 250.0);
+                    *part =
+                        (*part + rng.below(2 * step + 1) as f32 - step as f32).clamp(-250.0, 250.0);
                 }
                 pair.sender.set(id, &make(*at)).unwrap();
             }
@@ -341,7 +341,7 @@ fn a_receiver_costs_what_is_near_and_not_what_exists() {
 #[test]
 fn near_objects_have_priority_and_weights_multiply_it() {
     let mut pair = Pair::new::<Noisy>(1, CONFIG, Scope::Near);
-    let dice = &mut Dice(seed(3) | 1);
+    let rng = &mut Rng(seed(3) | 1);
     let client = pair.clients[0].0;
     pair.sender.set_viewers(client, &[[0.0; 3]]);
     let mut sent = BTreeMap::<u32, u32>::new();
@@ -350,7 +350,7 @@ fn near_objects_have_priority_and_weights_multiply_it() {
         for id in 0..100u32 {
             // The same distances in both halves, of which the second has three times the weight.
             let position = [(id % 50) as f32 * 1.9, 0.0];
-            let noise = [(); 4].map(|()| dice.next() as u32);
+            let noise = [(); 4].map(|()| rng.next() as u32);
             sender.set(id, &Noisy { position, noise }).unwrap();
             if tick == 1 && id >= 50 {
                 assert!(sender.set_weight(id, 3));

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::{Row, RowBuffer};
 use crate::Protocol;
-use crate::interpolate::{quaternion, rounded, smallest_three, way};
+use crate::interpolate::{quaternion, rounded, signed_distance, smallest_three};
 use crate::layout::Kind;
 
 /// The difference between the shown state of an object and its corrected state, in codes of the
@@ -63,8 +63,9 @@ impl Protocol {
                 Kind::Number { wraps, .. } => {
                     for column in group.columns() {
                         let wraps_after = wraps.then_some(layout.columns[column].max);
-                        let way = way(row.cells[column], shown.cells[column], wraps_after);
-                        offset.values[column] = way as f32;
+                        let distance =
+                            signed_distance(row.cells[column], shown.cells[column], wraps_after);
+                        offset.values[column] = distance as f32;
                     }
                 }
                 Kind::Rotation { max } => {

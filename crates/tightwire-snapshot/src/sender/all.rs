@@ -60,7 +60,7 @@ impl Sender {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::random_worlds::Dice;
+    use crate::random_worlds::Rng;
     use crate::{Config, Leaving, Level, Protocol, Receiver};
     use alloc::vec::Vec;
     use tightwire_core::Wire;
@@ -91,23 +91,23 @@ mod tests {
             Self { sender, ids, receivers }
         }
 
-        fn set(&mut self, tick: u32, dice: &mut Dice) {
+        fn set(&mut self, tick: u32, rng: &mut Rng) {
             self.sender.begin_tick(tick);
             for id in 0..60u32 {
-                if dice.is_one_in(3) {
-                    let position = [id as f32, tick as f32 * 0.1, dice.below(50) as f32];
-                    let body = Body { position, health: dice.below(100) as u8 };
+                if rng.is_one_in(3) {
+                    let position = [id as f32, tick as f32 * 0.1, rng.below(50) as f32];
+                    let body = Body { position, health: rng.below(100) as u8 };
                     self.sender.set(id, &body).unwrap();
                 }
             }
         }
     }
 
-    fn take(dice: &mut Dice, packets: &[(ReceiverId, Vec<u8>)], side: &mut Side) {
+    fn take(rng: &mut Rng, packets: &[(ReceiverId, Vec<u8>)], side: &mut Side) {
         for (id, packet) in packets {
             let place = side.ids.iter().position(|other| other == id).unwrap();
             // The first three lose the same, and so stay equal.
-            if place > 2 && dice.is_one_in(4) {
+            if place > 2 && rng.is_one_in(4) {
                 continue;
             }
             side.receivers[place].handle_snapshot(packet).unwrap();
@@ -118,10 +118,10 @@ mod tests {
     #[test]
     fn packets_of_many_receivers_are_those_of_one_by_one() {
         let [mut one, mut all] = [Side::new(), Side::new()];
-        let [mut dice, mut again] = [Dice(77), Dice(77)];
+        let [mut rng, mut again] = [Rng(77), Rng(77)];
         let mut incomplete = 0;
         for tick in 1..200u32 {
-            one.set(tick, &mut dice);
+            one.set(tick, &mut rng);
             all.set(tick, &mut again);
             let level = if tick % 40 < 30 { Level::Modeled } else { Level::Packed };
             for side in [&mut one, &mut all] {
@@ -151,7 +151,7 @@ mod tests {
             all.sender.snapshot_all(&requests, 0, |id, _| {
                 assert_eq!((id, tick % 5), (all.ids[5], 0));
             });
-            take(&mut dice, &expected, &mut one);
+            take(&mut rng, &expected, &mut one);
             take(&mut again, &made, &mut all);
         }
         assert!(incomplete > 50, "{incomplete}");

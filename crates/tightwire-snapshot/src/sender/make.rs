@@ -87,7 +87,7 @@ impl Sender {
         sent.objects.extend(chosen.iter().map(object));
         sent.ids.extend(chosen.iter().map(|candidate| candidate.id));
         for candidate in chosen {
-            view.told.set(candidate.slot, true);
+            view.maybe_known_slots.set(candidate.slot, true);
             let status = &mut view.objects[candidate.slot as usize];
             status.sent = Some(self.store.tick);
             status.priority = 0;

@@ -1,7 +1,7 @@
 //! Relevancy of objects to receivers, by scopes.
 
 use super::{ReceiverId, Sender};
-use crate::relevancy::{RelevancyConfig, RoomId, Scope, Sight, TeamId};
+use crate::relevancy::{ReceiverRelevancy, RelevancyConfig, RoomId, Scope, TeamId};
 use tightwire_core::schema::ObjectId;
 
 impl Sender {
@@ -32,7 +32,7 @@ impl Sender {
     pub fn set_scope(&mut self, id: impl Into<ObjectId>, scope: Scope) -> bool {
         let Some(slot) = self.store.find_spawned(id.into()) else { return false };
         self.relevancy.set_scope(&self.protocol, &self.store, slot, scope);
-        self.views.iter_mut().flatten().for_each(|view| view.sight.leave(slot));
+        self.views.iter_mut().flatten().for_each(|view| view.receiver_relevancy.leave(slot));
         true
     }
 
@@ -57,11 +57,11 @@ impl Sender {
     /// Puts a receiver into these rooms, and no others, from the next snapshot on. Returns whether
     /// there is such a receiver.
     pub fn set_rooms(&mut self, receiver: ReceiverId, rooms: &[RoomId]) -> bool {
-        let Some(sight) = self.sight(receiver) else { return false };
-        if sight.rooms != rooms {
-            sight.rooms.clear();
-            sight.rooms.extend_from_slice(rooms);
-            sight.refresh();
+        let Some(receiver_relevancy) = self.receiver_relevancy(receiver) else { return false };
+        if receiver_relevancy.rooms != rooms {
+            receiver_relevancy.rooms.clear();
+            receiver_relevancy.rooms.extend_from_slice(rooms);
+            receiver_relevancy.refresh();
         }
         true
     }
@@ -69,8 +69,8 @@ impl Sender {
     /// Puts a receiver into a team, or into none, from the next snapshot on. Returns whether there
     /// is such a receiver.
     pub fn set_team(&mut self, receiver: ReceiverId, team: Option<TeamId>) -> bool {
-        let Some(sight) = self.sight(receiver) else { return false };
-        sight.team = team;
+        let Some(receiver_relevancy) = self.receiver_relevancy(receiver) else { return false };
+        receiver_relevancy.team = team;
         true
     }
 
@@ -78,25 +78,25 @@ impl Sender {
     /// objects that it owns and that have a position are its viewers. In worlds whose positions have
     /// two components, the third one is ignored. Returns whether there is such a receiver.
     pub fn set_viewers(&mut self, receiver: ReceiverId, viewers: &[[f32; 3]]) -> bool {
-        let Some(sight) = self.sight(receiver) else { return false };
-        sight.viewers.clear();
-        sight.viewers.extend_from_slice(viewers);
+        let Some(receiver_relevancy) = self.receiver_relevancy(receiver) else { return false };
+        receiver_relevancy.viewers.clear();
+        receiver_relevancy.viewers.extend_from_slice(viewers);
         true
     }
 
     /// Makes the next snapshot of a receiver look at all distances, and not only when it is its
     /// turn, as after a teleport. Returns whether there is such a receiver.
     pub fn refresh(&mut self, receiver: ReceiverId) -> bool {
-        self.sight(receiver).map(Sight::refresh).is_some()
+        self.receiver_relevancy(receiver).map(ReceiverRelevancy::refresh).is_some()
     }
 
-    fn sight(&mut self, receiver: ReceiverId) -> Option<&mut Sight> {
+    fn receiver_relevancy(&mut self, receiver: ReceiverId) -> Option<&mut ReceiverRelevancy> {
         let place = self.slot_of(receiver)?;
-        self.views[place].as_mut().map(|view| &mut view.sight)
+        self.views[place].as_mut().map(|view| &mut view.receiver_relevancy)
     }
 
     fn refresh_all(&mut self) {
-        self.views.iter_mut().flatten().for_each(|view| view.sight.refresh());
+        self.views.iter_mut().flatten().for_each(|view| view.receiver_relevancy.refresh());
     }
 }
 
@@ -116,10 +116,10 @@ impl Sender {
 
     /// Number of objects that snapshots looked at.
     pub(crate) fn examined(&self) -> usize {
-        self.views.iter().flatten().map(|view| view.sight.examined).sum()
+        self.views.iter().flatten().map(|view| view.receiver_relevancy.examined).sum()
     }
 
     pub(crate) fn reset_examined(&mut self) {
-        self.views.iter_mut().flatten().for_each(|view| view.sight.examined = 0);
+        self.views.iter_mut().flatten().for_each(|view| view.receiver_relevancy.examined = 0);
     }
 }

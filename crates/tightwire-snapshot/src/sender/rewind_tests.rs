@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::Sender;
-use crate::random_worlds::{Dice, seed, volume};
+use crate::random_worlds::{Rng, seed, volume};
 use crate::{Config, Leaving, Playback, PlaybackConfig, Protocol, Receiver, Row, RowBuffer};
 use tightwire_core::Wire;
 use tightwire_core::schema::ObjectId;
@@ -36,8 +36,8 @@ struct Door {
 const OBJECTS: u32 = 24;
 
 /// Changes some objects of a world; some spawn, despawn, rest, or become of another class.
-fn change(dice: &mut Dice, sender: &mut Sender) {
-    let mut any = |most: f32| (dice.below(2001) as f32 / 1000.0 - 1.0) * most;
+fn change(rng: &mut Rng, sender: &mut Sender) {
+    let mut any = |most: f32| (rng.below(2001) as f32 / 1000.0 - 1.0) * most;
     let runner = Runner {
         position: [any(100.0), any(100.0), any(100.0)],
         velocity: [any(50.0), any(50.0), any(50.0)],
@@ -48,14 +48,14 @@ fn change(dice: &mut Dice, sender: &mut Sender) {
     let length = runner.rotation.iter().map(|part| part * part).sum::<f32>().sqrt();
     let runner = Runner { rotation: runner.rotation.map(|part| part / length), ..runner };
     for id in 0..OBJECTS {
-        match (id % 4, dice.below(40)) {
+        match (id % 4, rng.below(40)) {
             (_, 0) => sender.remove(id).unwrap(),
             (_, 1) => sender.set(id, &Door { angle: id as f32, is_locked: false }).unwrap(),
             // Every class of motion: always, often, rarely.
             (0, _) | (1, 2..20) | (2, 2..5) => sender.set(id, &runner).unwrap(),
             (3, 2..9) => {
-                let angle = dice.below(181) as f32 / 2.0;
-                sender.set(id, &Door { angle, is_locked: dice.is_one_in(2) }).unwrap();
+                let angle = rng.below(181) as f32 / 2.0;
+                sender.set(id, &Door { angle, is_locked: rng.is_one_in(2) }).unwrap();
             }
             _ => {}
         }
@@ -68,18 +68,18 @@ fn are_alike(protocol: &Protocol, one: Row<'_>, other: Row<'_>) -> bool {
 }
 
 fn playback_and_past_agree(number: u64) -> usize {
-    let dice = &mut Dice(seed(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let rng = &mut Rng(seed(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let config = Config { ticks_per_second: 50, ..Config::default() };
     let protocol = Protocol::builder(config).class::<Runner>().class::<Door>().build().unwrap();
     let (mut sender, mut receiver) = (Sender::new(&protocol), Receiver::new(&protocol));
     let client = sender.add_receiver(Leaving::Despawn);
-    let delay = Duration::from_millis(100 + dice.below(400));
+    let delay = Duration::from_millis(100 + rng.below(400));
     let settings = PlaybackConfig { min_delay: delay, max_delay: delay };
     let mut playback = Playback::new(&protocol, settings);
     let (mut row, mut compared) = (RowBuffer::default(), 0);
     for tick in 1..=400u32 {
         sender.begin_tick(tick);
-        change(dice, &mut sender);
+        change(rng, &mut sender);
         let received = receiver.handle_snapshot(sender.snapshot(client, 1 << 20).unwrap()).unwrap();
         assert!(received.is_complete);
         sender.handle_ack(client, receiver.ack().unwrap());

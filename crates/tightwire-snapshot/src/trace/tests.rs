@@ -5,7 +5,7 @@
 use super::*;
 use crate::model::Model;
 use crate::random_worlds::{
-    self, Dice, FakeBaseline, MAX_OBJECTS, any_layout, apply, contents, damaged, random_updates,
+    self, FakeBaseline, MAX_OBJECTS, Rng, any_layout, apply, contents, damaged, random_updates,
     volume,
 };
 use crate::{Config, Level, body};
@@ -51,19 +51,19 @@ fn end_of(trace: &Trace, packet: &[u8]) -> f64 {
 fn packets(
     level: Option<Level>,
     seed: u64,
-    mut check: impl FnMut(&mut Dice, (&Protocol, Level), &[u8], &FakeBaseline, &Model, &Trace),
+    mut check: impl FnMut(&mut Rng, (&Protocol, Level), &[u8], &FakeBaseline, &Model, &Trace),
 ) {
-    let dice = &mut Dice(random_worlds::seed(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    let layouts = (0..1 + dice.below(3)).map(|_| any_layout(dice)).collect();
+    let rng = &mut Rng(random_worlds::seed(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
+    let layouts = (0..1 + rng.below(3)).map(|_| any_layout(rng)).collect();
     let config = Config { max_objects: MAX_OBJECTS, ..Config::default() };
     let protocol = Protocol::of_layouts(config, layouts);
     let (mut baseline, mut model) = (FakeBaseline::default(), Model::default());
     let (mut updates, mut again) = (ObjectUpdates::default(), ObjectUpdates::default());
     let mut trace = Trace::new();
     for _ in 0..20 {
-        let any = if dice.is_one_in(2) { Level::Packed } else { Level::Modeled };
+        let any = if rng.is_one_in(2) { Level::Packed } else { Level::Modeled };
         let form = (&protocol, level.unwrap_or(any));
-        random_updates(dice, &protocol, &baseline, &mut updates);
+        random_updates(rng, &protocol, &baseline, &mut updates);
         let (mut written, mut read) = (model.clone(), model.clone());
         let mut bytes = Vec::new();
         let memory = &mut Vec::new();
@@ -73,9 +73,9 @@ fn packets(
         let read = read_traced(form, &packet, &baseline, &mut read, &mut again, &mut trace);
         assert!(read.is_ok(), "{read:?}");
         assert_eq!(contents(&again), contents(&updates), "seed {seed}");
-        check(dice, form, &packet, &baseline, &model, &trace);
+        check(rng, form, &packet, &baseline, &model, &trace);
         model = written;
-        apply(dice, &mut baseline, &updates);
+        apply(rng, &mut baseline, &updates);
     }
 }
 
@@ -115,9 +115,9 @@ fn a_refused_packet_is_traced_up_to_the_refusal() {
     for level in LEVELS {
         let mut refused = 0;
         for seed in 0..worlds {
-            packets(level, seed, |dice, form, packet, baseline, model, _| {
+            packets(level, seed, |rng, form, packet, baseline, model, _| {
                 for _ in 0..3 {
-                    let packet = [&packet[..AT], &damaged(dice, &packet[AT..])].concat();
+                    let packet = [&packet[..AT], &damaged(rng, &packet[AT..])].concat();
                     let model = &mut model.clone();
                     let read =
                         read_traced(form, &packet, baseline, model, &mut updates, &mut trace);

@@ -168,7 +168,7 @@ impl core::error::Error for AssetError {}
 const CHUNK: u32 = 16 << 10;
 
 /// Largest number of chunks that are requested and not yet received.
-const UNDER_WAY: usize = 4;
+const MAX_CHUNKS_IN_FLIGHT: usize = 4;
 
 /// Largest number of open offers of a peer.
 const MAX_OFFERS: usize = 64;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::message::{AssetChunk, AssetOffer, AssetRequest};
-use super::{AssetError, AssetProgress, CHUNK, MAX_OFFERS, UNDER_WAY};
+use super::{AssetError, AssetProgress, CHUNK, MAX_CHUNKS_IN_FLIGHT, MAX_OFFERS};
 
 /// Settings of an [`AssetReceiver`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -61,7 +61,7 @@ impl AssetReceiver {
     ///
     /// # Errors
     ///
-    /// [`AssetError`] if the asset is too large or too many are on offer; the server is told so.
+    /// [`AssetError`] if the asset is too large or too many are on offer; the server is informed.
     pub(crate) fn handle_offer(&mut self, offer: &AssetOffer) -> Result<AssetProgress, AssetError> {
         let &AssetOffer { id, length, hash: [low, high], .. } = offer;
         let hash = u128::from(low) | (u128::from(high) << 64);
@@ -159,8 +159,8 @@ impl AssetReceiver {
         if let Some(end) = self.ends.pop_front() {
             return Some(end);
         }
-        let under_way: usize = self.downloads.iter().map(Download::under_way).sum();
-        if under_way >= UNDER_WAY {
+        let in_flight: usize = self.downloads.iter().map(Download::in_flight).sum();
+        if in_flight >= MAX_CHUNKS_IN_FLIGHT {
             return None;
         }
         let mut wanted = self.downloads.iter_mut().filter(|download| download.is_accepted);
@@ -224,7 +224,7 @@ impl AssetReceiver {
     }
 
     /// Tells the server that an offer is over. A server that makes offers faster than they can be
-    /// declined is not told of each.
+    /// declined gets no message for each.
     fn end(&mut self, end: AssetRequest) {
         if self.ends.len() < MAX_OFFERS {
             self.ends.push_back(end);
@@ -234,7 +234,7 @@ impl AssetReceiver {
 
 impl Download {
     /// Returns the number of requested chunks that have not come as a whole.
-    fn under_way(&self) -> usize {
+    fn in_flight(&self) -> usize {
         let come = self.bytes.len() as u32;
         if come == self.requested {
             return 0;

@@ -4,7 +4,7 @@ use core::ops::Range;
 use std::collections::VecDeque;
 
 use super::message::{AssetChunk, AssetOffer, AssetRequest};
-use super::{Asset, AssetError, AssetProgress, CHUNK, MAX_NAME, MAX_OFFERS, UNDER_WAY};
+use super::{Asset, AssetError, AssetProgress, CHUNK, MAX_CHUNKS_IN_FLIGHT, MAX_NAME, MAX_OFFERS};
 
 /// The assets on offer to one client.
 ///
@@ -72,7 +72,7 @@ impl AssetSender {
         let end = offset.checked_add(length).filter(|end| *end <= size && length <= CHUNK);
         let end = end.ok_or(AssetError::BadRequest { id })?;
         if length > 0 {
-            if self.requests.len() >= UNDER_WAY {
+            if self.requests.len() >= MAX_CHUNKS_IN_FLIGHT {
                 return Err(AssetError::BadRequest { id });
             }
             self.requests.push_back((id, offset..end));

@@ -207,7 +207,7 @@ fn requests_beyond_the_asset_or_too_many_are_refused() {
     for (offset, length) in [(40_000, 1), (39_999, 2), (u32::MAX, 1), (0, 16_385), (40_001, 0)] {
         assert_eq!(sender.handle_request(&request(offset, length)), bad, "{offset} {length}");
     }
-    for _ in 0..UNDER_WAY {
+    for _ in 0..MAX_CHUNKS_IN_FLIGHT {
         assert_eq!(sender.handle_request(&request(0, 16_384)), Ok(None));
     }
     assert_eq!(sender.handle_request(&request(0, 16_384)), bad);

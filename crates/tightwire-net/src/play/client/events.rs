@@ -40,9 +40,9 @@ pub enum ClientEvent {
     },
     /// The server has confirmed a predicted spawn: the object has another id from now on.
     Matched {
-        /// Its id until now.
+        /// Provisional id.
         provisional: ObjectId,
-        /// Its id from now on.
+        /// Id of the server's spawn.
         id: ObjectId,
     },
     /// The server offers an asset: see [`Client::accept_asset`](super::Client::accept_asset).
@@ -51,7 +51,7 @@ pub enum ClientEvent {
     Asset {
         /// The asset.
         progress: AssetProgress,
-        /// Its bytes, or why they are not the offered ones.
+        /// Bytes of the asset, or the error if they are not the offered ones.
         bytes: Result<Vec<u8>, AssetError>,
     },
     /// The clock of inputs was too far off to be corrected smoothly.

@@ -24,7 +24,7 @@ use world::ClientWorld;
 pub use world::View;
 
 use super::asset::{AssetReceiver, AssetReceiverConfig, AssetRequest};
-use super::frame::Frame;
+use super::frame::RowSet;
 use super::game::Declared;
 use super::input::{InputLog, ViewDelay};
 use super::predict::Prediction;
@@ -59,7 +59,7 @@ pub struct Client<I, T> {
     /// The pending input was not used by a tick yet: a newer one is merged into it.
     is_pending: bool,
     /// Tick of the newest input that was sent, and time and count of snapshots since the last ack.
-    sent: Sent,
+    sent: SendState,
     reconnect: Reconnect,
     assets: AssetReceiver,
     /// A request that was not sent yet.
@@ -73,7 +73,7 @@ pub struct Client<I, T> {
 
 /// State of the acks and inputs that were sent.
 #[derive(Clone, Copy, Debug, Default)]
-struct Sent {
+struct SendState {
     /// Newest tick whose input was sent.
     tick: Option<u32>,
     /// Time of the last packet.
@@ -113,8 +113,8 @@ impl<I: Input, T: Transport> Client<I, T> {
             predicted_classes,
             input: I::default(),
             fraction: 0.0,
-            shown: Frame::default(),
-            shown_before: Frame::default(),
+            shown: RowSet::default(),
+            shown_before: RowSet::default(),
             changes: changes::Changes::default(),
             arrived: Vec::new(),
             scratch: RowBuffer::default(),
@@ -137,7 +137,7 @@ impl<I: Input, T: Transport> Client<I, T> {
             inputs: (0..KEPT_INPUTS).map(|_| (0, I::default())).collect(),
             pending: I::default(),
             is_pending: false,
-            sent: Sent::default(),
+            sent: SendState::default(),
             reconnect: Reconnect::default(),
             assets: AssetReceiver::new(AssetReceiverConfig { max_asset: config.max_asset }),
             request: None,
@@ -300,7 +300,7 @@ impl<I: Input, T: Transport> Client<I, T> {
         // A connection that has just ended has an event of its own.
         let _ = self.session.send_frame(server, INPUT_FRAME, frame);
         self.clock.handle_send(now);
-        self.sent = Sent { tick: newest.or(self.sent.tick), at: now, snapshots: 0 };
+        self.sent = SendState { tick: newest.or(self.sent.tick), at: now, snapshots: 0 };
     }
 
     /// Returns what the clocks say: how far this client is ahead, and how early its inputs arrive.

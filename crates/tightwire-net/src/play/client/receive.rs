@@ -197,7 +197,7 @@ impl<I: Input, T: Transport> Client<I, T> {
         self.due = 0..0;
         self.request = None;
         self.assets.handle_disconnected();
-        self.sent = super::Sent::default();
+        self.sent = super::SendState::default();
     }
 
     /// Takes the next message of a type. A message that is bound to a tick or an object is there

@@ -10,9 +10,9 @@ use crate::play::predict::Touch;
 /// Objects that are predicted although this client does not own them.
 #[derive(Debug, Default)]
 pub(super) struct PredictedOthers {
-    /// Those that the game has named, sorted.
+    /// Ids set by the game, sorted.
     named: Vec<ObjectId>,
-    /// Those near an own object, with the time until which they stay at least; sorted.
+    /// Ids near an own object, with the earliest end of prediction; sorted.
     touched: Vec<(ObjectId, Duration)>,
 }
 

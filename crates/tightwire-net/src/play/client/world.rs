@@ -5,7 +5,7 @@ use tightwire_snapshot::{ObjectChange, OffsetSize, Playback, Protocol, Receiver,
 
 use super::changes::Changes;
 use super::touch::PredictedOthers;
-use crate::play::frame::Frame;
+use crate::play::frame::RowSet;
 use crate::play::predict::{FIRST_PROVISIONAL, Misprediction, Prediction};
 use crate::play::scene::Steppable;
 use crate::play::{Class, SceneError};
@@ -26,9 +26,9 @@ pub(super) struct ClientWorld<I> {
     /// The shown part of the newest predicted tick.
     pub(super) fraction: f64,
     /// Shown rows of objects that are not simply interpolated.
-    pub(super) shown: Frame,
-    /// Those of the frame before.
-    pub(super) shown_before: Frame,
+    pub(super) shown: RowSet,
+    /// Changes of the frame before.
+    pub(super) shown_before: RowSet,
     pub(super) changes: Changes,
     /// Predicted objects whose rows arrived with the last call of `receive`.
     pub(super) arrived: Vec<ObjectId>,
@@ -89,7 +89,7 @@ impl<I> ClientWorld<I> {
 
     /// The first object whose id is at least `from`, with its class: of `frame`, or else
     /// interpolated.
-    fn next_of(&self, frame: &Frame, from: ObjectId) -> Option<(ObjectId, u16)> {
+    fn next_of(&self, frame: &RowSet, from: ObjectId) -> Option<(ObjectId, u16)> {
         let is_interpolated = |(id, _): &(ObjectId, u16)| !frame.contains(*id);
         let interpolated = self.playback.objects_from(from).find(is_interpolated);
         let other = frame.first_from(from).map(|(id, row)| (id, row.class));

@@ -12,14 +12,14 @@ use super::InputLayout;
 #[derive(Wire, Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct FrameHeader<A> {
     /// `None` until the client has a snapshot.
-    pub(super) view: Option<View<A>>,
+    pub(super) view: Option<ClientView<A>>,
     /// `None` if the server acked every input.
     pub(super) inputs: Option<InputSpan>,
 }
 
 /// Snapshots that the client has, and the moment that it shows of them.
 #[derive(Wire, Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct View<A> {
+pub(crate) struct ClientView<A> {
     pub(super) ack: A,
     pub(super) delay: ViewDelay,
 }

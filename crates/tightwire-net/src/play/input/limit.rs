@@ -13,7 +13,7 @@ pub(super) struct FrameLimit {
 
 /// Fate of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Admission {
+pub(super) enum FrameVerdict {
     Read,
     Drop,
     /// The peer floods the server, and its connection is to be closed.
@@ -27,16 +27,16 @@ impl FrameLimit {
     }
 
     /// Counts a frame.
-    pub(super) fn admit(&mut self) -> Admission {
+    pub(super) fn admit(&mut self) -> FrameVerdict {
         if let Some(left) = self.tokens.checked_sub(1) {
             self.tokens = left;
-            return Admission::Read;
+            return FrameVerdict::Read;
         }
         if self.dropped == 0 {
             self.ticks_left = self.window;
         }
         self.dropped = self.dropped.saturating_add(1);
-        if self.dropped < MAX_DROPPED { Admission::Drop } else { Admission::Close }
+        if self.dropped < MAX_DROPPED { FrameVerdict::Drop } else { FrameVerdict::Close }
     }
 
     /// Counts a tick.
@@ -71,9 +71,9 @@ mod tests {
         for tick in 0..ticks {
             for _ in 0..frames {
                 match limit.admit() {
-                    Admission::Read => read += 1,
-                    Admission::Drop => {}
-                    Admission::Close => return (read, Some(tick)),
+                    FrameVerdict::Read => read += 1,
+                    FrameVerdict::Drop => {}
+                    FrameVerdict::Close => return (read, Some(tick)),
                 }
             }
             limit.advance();
@@ -99,7 +99,7 @@ mod tests {
     fn an_occasional_burst_is_forgiven() {
         let mut limit = FrameLimit::new(60);
         for _ in 0..20 {
-            let read = (0..500).filter(|_| limit.admit() == Admission::Read).count();
+            let read = (0..500).filter(|_| limit.admit() == FrameVerdict::Read).count();
             assert_eq!(read, 32);
             (0..600).for_each(|_| limit.advance());
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tightwire_core::Wire;
 use tightwire_core::stream::{WriteError, WriteStream};
 
-use super::frame::{FrameHeader, InputSpan, View, serialize_row};
+use super::frame::{ClientView, FrameHeader, InputSpan, serialize_row};
 use super::{InputLayout, MAX_INPUTS, PLACES, ViewDelay, place};
 
 /// Inputs of the last 64 ticks of a client, and the newest of them that the server has.
@@ -98,7 +98,7 @@ impl InputLog {
         view: Option<(A, ViewDelay)>,
         buffer: &'b mut [u8],
     ) -> Result<&'b [u8], WriteError> {
-        let view = view.map(|(ack, delay)| View { ack, delay });
+        let view = view.map(|(ack, delay)| ClientView { ack, delay });
         let mut header = FrameHeader { view, inputs: None };
         let (mut count, mut is_whole) = self.unacked();
         loop {

@@ -8,7 +8,7 @@ use tightwire_core::Wire;
 use tightwire_core::stream::{ReadError, ReadStream, Stream, Target};
 
 use super::frame::{FrameHeader, InputSpan, serialize_row};
-use super::limit::{Admission, FrameLimit};
+use super::limit::{FrameLimit, FrameVerdict};
 use super::{InputKind, InputLayout, InputStats, MAX_INPUTS, PLACES, ViewDelay, place};
 
 /// Inputs of a peer around the server's next tick: baselines of the 32 ticks before, and inputs of
@@ -132,12 +132,12 @@ impl InputRing {
         accepts: impl Fn(&[u32]) -> bool,
     ) -> Result<Option<ReceivedFrame<A>>, FrameError> {
         match self.limit.admit() {
-            Admission::Read => self.stats.frames += 1,
-            Admission::Drop => {
+            FrameVerdict::Read => self.stats.frames += 1,
+            FrameVerdict::Drop => {
                 self.stats.dropped_flood += 1;
                 return Ok(None);
             }
-            Admission::Close => {
+            FrameVerdict::Close => {
                 self.stats.dropped_flood += 1;
                 return Err(FrameError::Flood);
             }

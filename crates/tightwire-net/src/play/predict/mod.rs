@@ -19,7 +19,7 @@ mod tests;
 use tightwire_core::schema::ObjectId;
 use tightwire_snapshot::{Protocol, Row, RowBuffer};
 
-use super::frame::Frame;
+use super::frame::RowSet;
 use blend::Blends;
 pub use config::{PredictConfig, Touch};
 pub(super) use spawn::FIRST_PROVISIONAL;
@@ -28,7 +28,7 @@ use stats::Mispredictions;
 pub use stats::{Misprediction, PredictionStats};
 
 /// Number of ticks whose states are kept: a replay is never longer.
-const KEPT: usize = 64;
+const HISTORY_TICKS: usize = 64;
 
 /// The predicted objects of a client.
 #[derive(Debug)]
@@ -38,9 +38,9 @@ pub(super) struct Prediction {
     /// Groups of columns that are compared, for each class; an empty list means all.
     compared: Vec<Vec<bool>>,
     /// State after each of the last ticks, at its tick modulo [`KEPT`].
-    frames: Vec<Kept>,
+    frames: Vec<PredictedTick>,
     /// State of the running step, or after the last one.
-    current: Frame,
+    current: RowSet,
     /// The newest predicted tick; `None` before the first step.
     newest: Option<u32>,
     /// Tick of the last kept state; `None` before the first.
@@ -56,13 +56,13 @@ pub(super) struct Prediction {
     grace: u32,
     blends: Blends,
     /// Shown states before a correction.
-    before: Frame,
+    before: RowSet,
     /// Objects whose prediction began since.
     switched: Vec<ObjectId>,
     /// Fraction of the tick that was shown then.
     fraction: f64,
     /// Newest state before a replay that is only made to check the simulation.
-    expected: Option<Frame>,
+    expected: Option<RowSet>,
     mispredictions: Mispredictions,
     stats: PredictionStats,
     scratch: RowBuffer,
@@ -71,11 +71,11 @@ pub(super) struct Prediction {
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct PredictedTick {
     tick: Option<u32>,
     /// The step of the tick ended; otherwise the state is the one of the tick before.
     is_predicted: bool,
-    frame: Frame,
+    frame: RowSet,
 }
 
 /// The server's state of a tick.
@@ -103,7 +103,7 @@ pub(super) trait ReceivedObjects {
     /// The newest received state of an object that can be predicted.
     fn row(&self, id: ObjectId) -> Option<Row<'_>>;
 
-    /// How the row of an object stands to the tick of the snapshot.
+    /// Age of the row of an object, relative to the tick of the snapshot.
     fn age(&self, id: ObjectId) -> RowAge;
 
     /// Copies the interpolated state of an object that is shown; returns whether there is one.
@@ -116,10 +116,10 @@ impl Prediction {
             protocol: protocol.clone(),
             config,
             compared: Vec::new(),
-            frames: (0..KEPT)
-                .map(|_| Kept { frame: Frame::with_room(), ..Kept::default() })
+            frames: (0..HISTORY_TICKS)
+                .map(|_| PredictedTick { frame: RowSet::with_room(), ..PredictedTick::default() })
                 .collect(),
-            current: Frame::with_room(),
+            current: RowSet::with_room(),
             newest: None,
             kept: None,
             running: None,
@@ -128,7 +128,7 @@ impl Prediction {
             spawns: Spawns::default(),
             grace: spawn::MIN_GRACE,
             blends: Blends::default(),
-            before: Frame::with_room(),
+            before: RowSet::with_room(),
             switched: Vec::new(),
             fraction: 0.0,
             expected: None,
@@ -203,11 +203,11 @@ impl Prediction {
     }
 
     /// The state of the running step, or after the last one.
-    pub(super) fn frame(&self) -> &Frame {
+    pub(super) fn frame(&self) -> &RowSet {
         &self.current
     }
 
-    pub(super) fn frame_mut(&mut self) -> &mut Frame {
+    pub(super) fn frame_mut(&mut self) -> &mut RowSet {
         &mut self.current
     }
 
@@ -218,11 +218,11 @@ impl Prediction {
         let Some(newest) = self.newest.filter(|newest| *newest >= server.tick) else {
             return self.follow(server);
         };
-        let place = server.tick as usize % KEPT;
-        if newest - server.tick >= KEPT as u32 {
+        let place = server.tick as usize % HISTORY_TICKS;
+        if newest - server.tick >= HISTORY_TICKS as u32 {
             return self.follow(server);
         }
-        self.remember_shown(server, fraction);
+        self.save_shown(server, fraction);
         let kept = &self.frames[place];
         let has_frame = kept.tick == Some(server.tick) && kept.is_predicted;
         let mut frame = core::mem::take(&mut self.frames[place].frame);
@@ -230,7 +230,7 @@ impl Prediction {
             frame.clear();
         }
         let needs_replay = self.correct(&mut frame, has_frame, server);
-        self.frames[place] = Kept { tick: Some(server.tick), is_predicted: true, frame };
+        self.frames[place] = PredictedTick { tick: Some(server.tick), is_predicted: true, frame };
         self.stats.spawns_unmatched +=
             u64::from(self.spawns.expire(server.tick, self.grace, &mut self.removed));
         self.drop_removed(server, fraction);
@@ -244,7 +244,7 @@ impl Prediction {
 
     /// Sets `frame`, the predicted state of a tick, to the server's state. Returns whether it
     /// changed.
-    fn correct(&mut self, frame: &mut Frame, has_frame: bool, server: &Authoritative<'_>) -> bool {
+    fn correct(&mut self, frame: &mut RowSet, has_frame: bool, server: &Authoritative<'_>) -> bool {
         let mut is_changed = !has_frame;
         self.stats.compared += u64::from(has_frame && server.is_exact);
         let mut is_mispredicted = false;
@@ -327,7 +327,7 @@ impl Prediction {
 
     /// Sets the objects back to the state of a tick, from which the ticks since are stepped again.
     fn begin_replay(&mut self, tick: u32) {
-        self.current.copy_from(&self.frames[tick as usize % KEPT].frame);
+        self.current.copy_from(&self.frames[tick as usize % HISTORY_TICKS].frame);
         (self.kept, self.replayed) = (Some(tick), Some(tick));
         if self.newest == Some(tick) {
             self.end_replay();
@@ -369,18 +369,18 @@ impl Prediction {
     /// Takes back the running step, which did not end: the objects stand in its tick.
     pub(super) fn abandon(&mut self) {
         let Some(tick) = self.running else { return };
-        match self.kept.and_then(|tick| self.frames.get(tick as usize % KEPT)) {
+        match self.kept.and_then(|tick| self.frames.get(tick as usize % HISTORY_TICKS)) {
             Some(kept) => self.current.copy_from(&kept.frame),
             None => self.current.clear(),
         }
         self.stats.unpredicted_ticks += 1;
         self.finish();
-        self.frames[tick as usize % KEPT].is_predicted = false;
+        self.frames[tick as usize % HISTORY_TICKS].is_predicted = false;
     }
 
     fn keep(&mut self, tick: u32) {
         self.kept = Some(tick);
-        let kept = &mut self.frames[tick as usize % KEPT];
+        let kept = &mut self.frames[tick as usize % HISTORY_TICKS];
         (kept.tick, kept.is_predicted) = (Some(tick), true);
         kept.frame.copy_from(&self.current);
         // The copy has no cells of objects that were removed.

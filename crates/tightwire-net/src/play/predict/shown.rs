@@ -5,12 +5,12 @@ use core::time::Duration;
 use tightwire_core::schema::ObjectId;
 use tightwire_snapshot::{OffsetSize, RowBuffer};
 
-use super::{Authoritative, KEPT, Prediction};
-use crate::play::frame::Frame;
+use super::{Authoritative, HISTORY_TICKS, Prediction};
+use crate::play::frame::RowSet;
 
 impl Prediction {
-    /// Remembers what is shown, before a correction changes it.
-    pub(super) fn remember_shown(&mut self, server: &Authoritative<'_>, fraction: f64) {
+    /// Saves the shown states before a correction.
+    pub(super) fn save_shown(&mut self, server: &Authoritative<'_>, fraction: f64) {
         let mut before = core::mem::take(&mut self.before);
         before.clear();
         let mut shown = core::mem::take(&mut self.scratch);
@@ -115,8 +115,8 @@ impl Prediction {
         true
     }
 
-    fn frame_of(&self, tick: u32) -> Option<&Frame> {
-        let kept = self.frames.get(tick as usize % KEPT)?;
+    fn frame_of(&self, tick: u32) -> Option<&RowSet> {
+        let kept = self.frames.get(tick as usize % HISTORY_TICKS)?;
         (kept.tick == Some(tick)).then_some(&kept.frame)
     }
 }

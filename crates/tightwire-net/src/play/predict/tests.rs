@@ -32,7 +32,7 @@ fn row_of(protocol: &Protocol, cart: &Cart) -> RowBuffer {
     row
 }
 
-impl ReceivedObjects for Frame {
+impl ReceivedObjects for RowSet {
     fn row(&self, id: ObjectId) -> Option<Row<'_>> {
         self.get(id)
     }
@@ -48,7 +48,7 @@ impl ReceivedObjects for Frame {
 
 /// Received objects of which only those of this client are certain to be of the tick.
 struct Incomplete<'f> {
-    frame: &'f Frame,
+    frame: &'f RowSet,
     age: RowAge,
 }
 
@@ -67,7 +67,7 @@ impl ReceivedObjects for Incomplete<'_> {
 }
 
 /// Steps all carts of a frame: to the right by `speed`.
-fn step(protocol: &Protocol, frame: &mut Frame, speed: f32) {
+fn step(protocol: &Protocol, frame: &mut RowSet, speed: f32) {
     let ids: Vec<ObjectId> = frame.iter().map(|(id, _)| id).collect();
     for id in ids {
         let mut cart: Cart = protocol.value_of(frame.get(id).unwrap()).unwrap();
@@ -81,14 +81,14 @@ struct Pair {
     protocol: Protocol,
     prediction: Prediction,
     /// The server's state after each tick.
-    server: BTreeMap<u32, Frame>,
+    server: BTreeMap<u32, RowSet>,
     tick: u32,
 }
 
 impl Pair {
     fn new(config: PredictConfig) -> Self {
         let protocol = protocol();
-        let mut frame = Frame::default();
+        let mut frame = RowSet::default();
         frame.set(CART, row_of(&protocol, &Cart { health: 100, ..Cart::default() }).row());
         let mut prediction = Prediction::new(&protocol, config);
         prediction.set_member(CART, true);

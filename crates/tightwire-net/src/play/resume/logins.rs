@@ -10,7 +10,7 @@ use crate::reason::{Reason, TokenError};
 use crate::session::Admitted;
 
 /// Action of a server when a client connects that is connected already: one with the same number in
-/// its connect token. Clients with the number 0 are strangers to each other.
+/// its connect token. Clients with the number 0 are distinct.
 ///
 /// ```
 /// use tightwire::play::DuplicateLogin;

@@ -29,13 +29,13 @@ impl Admit for Numbers {
 }
 
 /// A server's gate and logins, without a session.
-struct Stand {
+struct TestBed {
     gate: ResumeGate<Numbers>,
     logins: Logins,
     peers: Messenger<()>,
 }
 
-impl Stand {
+impl TestBed {
     fn new(duplicates: DuplicateLogin, max_lost: usize) -> Self {
         let window = Duration::from_secs(120);
         let logins = Logins::new(LoginConfig { window, max_lost, duplicates, key: [7; 32] });
@@ -66,12 +66,12 @@ impl Stand {
 
 #[test]
 fn a_lost_player_resumes_with_its_ticket_and_gets_another_one() {
-    let mut stand = Stand::new(DuplicateLogin::Replace, 8);
-    let (player, ticket) = stand.join(&[3, 0]);
-    assert_eq!(stand.lose(player, 10), Departure::Lost(player));
-    assert_eq!(stand.logins.next_time(), Some(Duration::from_secs(130)));
+    let mut test_bed = TestBed::new(DuplicateLogin::Replace, 8);
+    let (player, ticket) = test_bed.join(&[3, 0]);
+    assert_eq!(test_bed.lose(player, 10), Departure::Lost(player));
+    assert_eq!(test_bed.logins.next_time(), Some(Duration::from_secs(130)));
 
-    let (peer, arrival) = stand.connect(&ticket.to_token()).unwrap();
+    let (peer, arrival) = test_bed.connect(&ticket.to_token()).unwrap();
     let Arrival::Resumed { player: same, replaced: None, ticket: next } = arrival else {
         panic!("{arrival:?}")
     };
@@ -79,142 +79,142 @@ fn a_lost_player_resumes_with_its_ticket_and_gets_another_one() {
     assert_ne!(peer, player);
     assert_ne!(next, ticket);
     // Used up, and the next one works.
-    assert_eq!(stand.connect(&ticket.to_token()).unwrap_err(), TokenError::Expired);
-    assert_eq!(stand.lose(peer, 11), Departure::Lost(player));
-    assert!(stand.connect(&next.to_token()).is_ok());
-    assert_eq!(stand.logins.poll_left(Duration::from_secs(1000)), None);
+    assert_eq!(test_bed.connect(&ticket.to_token()).unwrap_err(), TokenError::Expired);
+    assert_eq!(test_bed.lose(peer, 11), Departure::Lost(player));
+    assert!(test_bed.connect(&next.to_token()).is_ok());
+    assert_eq!(test_bed.logins.poll_left(Duration::from_secs(1000)), None);
 }
 
 #[test]
 fn the_user_data_of_the_token_comes_back_with_the_ticket() {
-    let mut stand = Stand::new(DuplicateLogin::Replace, 8);
-    let (player, ticket) = stand.join(&[3, 0]);
-    stand.lose(player, 0);
-    let admitted = stand.gate.check(&ticket.to_token(), Duration::ZERO).unwrap();
+    let mut test_bed = TestBed::new(DuplicateLogin::Replace, 8);
+    let (player, ticket) = test_bed.join(&[3, 0]);
+    test_bed.lose(player, 0);
+    let admitted = test_bed.gate.check(&ticket.to_token(), Duration::ZERO).unwrap();
     assert_eq!(admitted, Admitted { client: 3, user_data: vec![3, 3] });
 }
 
 #[test]
 fn a_ticket_whose_connection_was_lost_before_it_was_established_works_again() {
-    let mut stand = Stand::new(DuplicateLogin::Refuse, 8);
-    let (player, ticket) = stand.join(&[3, 0]);
-    stand.lose(player, 0);
+    let mut test_bed = TestBed::new(DuplicateLogin::Refuse, 8);
+    let (player, ticket) = test_bed.join(&[3, 0]);
+    test_bed.lose(player, 0);
     let token = ticket.to_token();
-    assert_eq!(stand.gate.redeem(&token, Duration::ZERO), Ok(()));
-    assert!(matches!(stand.connect(&token), Ok((_, Arrival::Resumed { .. }))));
-    assert_eq!(stand.gate.redeem(&token, Duration::ZERO), Err(TokenError::Expired));
+    assert_eq!(test_bed.gate.redeem(&token, Duration::ZERO), Ok(()));
+    assert!(matches!(test_bed.connect(&token), Ok((_, Arrival::Resumed { .. }))));
+    assert_eq!(test_bed.gate.redeem(&token, Duration::ZERO), Err(TokenError::Expired));
 }
 
 #[test]
 fn the_window_ends_and_the_player_has_left() {
-    let mut stand = Stand::new(DuplicateLogin::Replace, 8);
-    let (player, ticket) = stand.join(&[3, 0]);
-    stand.lose(player, 10);
-    assert_eq!(stand.logins.poll_left(Duration::from_secs(129)), None);
-    assert_eq!(stand.logins.poll_left(Duration::from_secs(130)), Some(player));
-    assert_eq!(stand.logins.poll_left(Duration::from_secs(130)), None);
-    assert_eq!(stand.connect(&ticket.to_token()).unwrap_err(), TokenError::Expired);
+    let mut test_bed = TestBed::new(DuplicateLogin::Replace, 8);
+    let (player, ticket) = test_bed.join(&[3, 0]);
+    test_bed.lose(player, 10);
+    assert_eq!(test_bed.logins.poll_left(Duration::from_secs(129)), None);
+    assert_eq!(test_bed.logins.poll_left(Duration::from_secs(130)), Some(player));
+    assert_eq!(test_bed.logins.poll_left(Duration::from_secs(130)), None);
+    assert_eq!(test_bed.connect(&ticket.to_token()).unwrap_err(), TokenError::Expired);
     // With another connect token it is another player.
-    assert_ne!(stand.join(&[3, 1]).0, player);
+    assert_ne!(test_bed.join(&[3, 1]).0, player);
 }
 
 #[test]
 fn leaving_and_kicks_are_for_good() {
     for reason in [Reason::Left, Reason::kicked("afk"), Reason::violation("flood")] {
-        let mut stand = Stand::new(DuplicateLogin::Replace, 8);
-        let (player, ticket) = stand.join(&[3, 0]);
-        let departure = stand.logins.handle_disconnected(player, &reason, Duration::ZERO);
+        let mut test_bed = TestBed::new(DuplicateLogin::Replace, 8);
+        let (player, ticket) = test_bed.join(&[3, 0]);
+        let departure = test_bed.logins.handle_disconnected(player, &reason, Duration::ZERO);
         assert_eq!(departure, Departure::Left(player));
-        assert_eq!(stand.connect(&ticket.to_token()).unwrap_err(), TokenError::Expired);
+        assert_eq!(test_bed.connect(&ticket.to_token()).unwrap_err(), TokenError::Expired);
     }
-    let mut stand = Stand::new(DuplicateLogin::Replace, 8);
-    let (player, ticket) = stand.join(&[3, 0]);
-    stand.lose(player, 0);
-    stand.logins.forget(player);
-    assert_eq!(stand.connect(&ticket.to_token()).unwrap_err(), TokenError::Expired);
-    assert_eq!(stand.logins.next_time(), None);
+    let mut test_bed = TestBed::new(DuplicateLogin::Replace, 8);
+    let (player, ticket) = test_bed.join(&[3, 0]);
+    test_bed.lose(player, 0);
+    test_bed.logins.forget(player);
+    assert_eq!(test_bed.connect(&ticket.to_token()).unwrap_err(), TokenError::Expired);
+    assert_eq!(test_bed.logins.next_time(), None);
 }
 
 #[test]
 fn a_second_login_replaces_the_first_or_is_refused() {
-    let mut stand = Stand::new(DuplicateLogin::Replace, 8);
-    let (first, _) = stand.join(&[3, 0]);
-    let (_, arrival) = stand.connect(&[3, 1]).unwrap();
+    let mut test_bed = TestBed::new(DuplicateLogin::Replace, 8);
+    let (first, _) = test_bed.join(&[3, 0]);
+    let (_, arrival) = test_bed.connect(&[3, 1]).unwrap();
     assert!(
         matches!(arrival, Arrival::Resumed { player, replaced: Some(old), .. } if (player, old) == (first, first))
     );
     // The end of the replaced connection is nobody's.
-    assert_eq!(stand.lose(first, 1), Departure::Nobody);
+    assert_eq!(test_bed.lose(first, 1), Departure::Nobody);
 
-    let mut stand = Stand::new(DuplicateLogin::Refuse, 8);
-    let (first, ticket) = stand.join(&[3, 0]);
-    assert_eq!(stand.connect(&[3, 1]).unwrap_err(), TokenError::AlreadyConnected);
-    assert_eq!(stand.connect(&[4, 1]).map(|_| ()), Ok(()));
+    let mut test_bed = TestBed::new(DuplicateLogin::Refuse, 8);
+    let (first, ticket) = test_bed.join(&[3, 0]);
+    assert_eq!(test_bed.connect(&[3, 1]).unwrap_err(), TokenError::AlreadyConnected);
+    assert_eq!(test_bed.connect(&[4, 1]).map(|_| ()), Ok(()));
     // The ticket shows that it is the same client, whose old connection is dead.
-    let (_, arrival) = stand.connect(&ticket.to_token()).unwrap();
+    let (_, arrival) = test_bed.connect(&ticket.to_token()).unwrap();
     assert!(matches!(arrival, Arrival::Resumed { replaced: Some(old), .. } if old == first));
 }
 
 #[test]
 fn of_two_that_say_hello_at_once_the_second_is_refused() {
-    let mut stand = Stand::new(DuplicateLogin::Refuse, 8);
-    let [first, second] = [1200, 1200].map(|mtu| stand.peers.add_peer(mtu));
-    assert!(matches!(stand.logins.handle_connected(first, 3, &[]), Arrival::Joined { .. }));
-    assert_eq!(stand.logins.handle_connected(second, 3, &[]), Arrival::Refused);
-    assert_eq!(stand.lose(second, 0), Departure::Nobody);
-    assert_eq!(stand.lose(first, 0), Departure::Lost(first));
+    let mut test_bed = TestBed::new(DuplicateLogin::Refuse, 8);
+    let [first, second] = [1200, 1200].map(|mtu| test_bed.peers.add_peer(mtu));
+    assert!(matches!(test_bed.logins.handle_connected(first, 3, &[]), Arrival::Joined { .. }));
+    assert_eq!(test_bed.logins.handle_connected(second, 3, &[]), Arrival::Refused);
+    assert_eq!(test_bed.lose(second, 0), Departure::Nobody);
+    assert_eq!(test_bed.lose(first, 0), Departure::Lost(first));
 }
 
 #[test]
-fn clients_without_a_number_are_strangers_to_each_other() {
-    let mut stand = Stand::new(DuplicateLogin::Refuse, 8);
-    let (first, arrival) = stand.connect(&[0, 0]).unwrap();
+fn clients_without_a_number_are_distinct() {
+    let mut test_bed = TestBed::new(DuplicateLogin::Refuse, 8);
+    let (first, arrival) = test_bed.connect(&[0, 0]).unwrap();
     assert_eq!(arrival, Arrival::Joined { ticket: None });
-    let (second, arrival) = stand.connect(&[0, 1]).unwrap();
+    let (second, arrival) = test_bed.connect(&[0, 1]).unwrap();
     assert_eq!(arrival, Arrival::Joined { ticket: None });
-    assert_eq!(stand.lose(first, 0), Departure::Left(first));
-    assert_eq!(stand.lose(second, 0), Departure::Left(second));
+    assert_eq!(test_bed.lose(first, 0), Departure::Left(first));
+    assert_eq!(test_bed.lose(second, 0), Departure::Left(second));
 }
 
 #[test]
 fn the_number_of_lost_players_is_bounded() {
-    let mut stand = Stand::new(DuplicateLogin::Replace, 2);
-    let players: Vec<_> = (1..=4).map(|client| stand.join(&[client, 0]).0).collect();
+    let mut test_bed = TestBed::new(DuplicateLogin::Replace, 2);
+    let players: Vec<_> = (1..=4).map(|client| test_bed.join(&[client, 0]).0).collect();
     for (second, player) in (0..).zip(&players) {
-        assert_eq!(stand.lose(*player, second), Departure::Lost(*player));
+        assert_eq!(test_bed.lose(*player, second), Departure::Lost(*player));
     }
     let now = Duration::from_secs(4);
-    assert_eq!(stand.logins.poll_left(now), Some(players[0]));
-    assert_eq!(stand.logins.poll_left(now), Some(players[1]));
-    assert_eq!(stand.logins.poll_left(now), None);
+    assert_eq!(test_bed.logins.poll_left(now), Some(players[0]));
+    assert_eq!(test_bed.logins.poll_left(now), Some(players[1]));
+    assert_eq!(test_bed.logins.poll_left(now), None);
 }
 
 #[test]
 fn a_changed_ticket_resumes_nobody() {
-    let mut stand = Stand::new(DuplicateLogin::Replace, 8);
-    let (player, ticket) = stand.join(&[3, 0]);
-    stand.lose(player, 0);
+    let mut test_bed = TestBed::new(DuplicateLogin::Replace, 8);
+    let (player, ticket) = test_bed.join(&[3, 0]);
+    test_bed.lose(player, 0);
     let token = ticket.to_token();
     for bit in 0..token.len() * 8 {
         let mut changed = token.clone();
         changed[bit / 8] ^= 1 << (bit % 8);
         // In the prefix, it is a token of the game, which the game's gate does not know.
-        assert!(stand.connect(&changed).is_err(), "bit {bit}");
+        assert!(test_bed.connect(&changed).is_err(), "bit {bit}");
     }
     for length in 0..token.len() {
-        assert!(stand.connect(&token[..length]).is_err(), "{length} bytes");
+        assert!(test_bed.connect(&token[..length]).is_err(), "{length} bytes");
     }
-    assert!(stand.connect(&[&token[..], &[0]].concat()).is_err());
-    assert!(stand.connect(&token).is_ok());
+    assert!(test_bed.connect(&[&token[..], &[0]].concat()).is_err());
+    assert!(test_bed.connect(&token).is_ok());
     assert_eq!(format!("{ticket:?}"), "ResumeTicket(secret)");
 }
 
 #[test]
 fn the_same_key_gives_the_same_tickets() {
-    let mut stands = [0; 2].map(|_| Stand::new(DuplicateLogin::Replace, 8));
-    let [one, two] = stands.each_mut().map(|stand| stand.join(&[3, 0]).1);
+    let mut test_beds = [0; 2].map(|_| TestBed::new(DuplicateLogin::Replace, 8));
+    let [one, two] = test_beds.each_mut().map(|test_bed| test_bed.join(&[3, 0]).1);
     assert_eq!(one, two);
-    let other = stands[0].join(&[4, 0]).1;
+    let other = test_beds[0].join(&[4, 0]).1;
     assert_ne!(one, other);
 }
 

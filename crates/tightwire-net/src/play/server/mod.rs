@@ -57,7 +57,7 @@ pub struct Server<I, T> {
     /// Players that have left, until the end of the frame.
     departed: Vec<PeerId>,
     events: VecDeque<ServerEvent>,
-    /// Number of events that strangers caused.
+    /// Number of events of unauthenticated connections.
     refusals: usize,
     /// Number of connections that were closed for what they sent.
     violations: u64,

@@ -122,7 +122,7 @@ impl<I: Input, T: Transport> Server<I, T> {
                 SessionEvent::Disconnected { peer: Some(connection), reason } => {
                     self.handle_disconnected(connection, reason);
                 }
-                // Strangers must not fill the memory of a game that does not poll.
+                // Unauthenticated connections must not fill the memory of a game that does not poll.
                 SessionEvent::Refused { address, reason } if self.refusals < MAX_REFUSALS => {
                     self.refusals += 1;
                     self.events.push_back(ServerEvent::Refused { address, reason });

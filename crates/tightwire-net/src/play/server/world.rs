@@ -25,7 +25,7 @@ pub(super) struct ServerWorld<I> {
     /// come and go.
     owners: Vec<(ObjectId, PeerId)>,
     pub(super) players: BTreeMap<PeerId, Player<I>>,
-    /// Changes of ownership that clients are to be told.
+    /// Changes of ownership to report to clients.
     pub(super) outbox: Vec<(PeerId, Ownership)>,
     pub(super) custom: Option<Box<Custom>>,
     /// The tick that is stepped.
@@ -136,7 +136,7 @@ impl<I> ServerWorld<I> {
     }
 
     fn despawn(&mut self, id: ObjectId) -> Result<(), SetError> {
-        // Told, since another object may get the id later.
+        // Reported, since another object may get the id later.
         if let Some(owner) = self.replace_owner(id, None) {
             self.outbox.push((owner, Ownership { id, is_owned: false, spawned: None }));
         }
@@ -209,7 +209,7 @@ impl<I> Steppable<I> for ServerWorld<I> {
 
     fn remove(&mut self, id: ObjectId) {
         if let Err(error) = self.despawn(id) {
-            log::warn!("object {id} stays: {error}");
+            log::warn!("object {id} was not despawned: {error}");
         }
     }
 }

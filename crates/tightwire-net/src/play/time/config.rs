@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-/// How a client's input clock follows the server.
+/// Settings of a client's input clock.
 ///
 /// The defaults suit action games at 30 to 128 ticks per second.
 #[derive(Clone, Copy, PartialEq, Debug)]

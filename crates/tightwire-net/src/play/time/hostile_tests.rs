@@ -49,8 +49,8 @@ impl Checked {
             self.clock.handle_send(self.now);
         }
         let jump = self.clock.poll_jump();
-        let told = jump.map_or(0, |jump| jump.ticks.max(0));
-        assert_eq!(told.unsigned_abs(), skipped.min(i32::MAX as u32));
+        let reported = jump.map_or(0, |jump| jump.ticks.max(0));
+        assert_eq!(reported.unsigned_abs(), skipped.min(i32::MAX as u32));
         assert!(jump.is_none_or(|jump| jump.ticks != 0));
         let report = self.clock.report(self.now);
         let figures = [report.server_tick, report.lead, report.margin, report.jitter];

@@ -28,7 +28,7 @@ pub(crate) struct InputClock {
     next: Option<u32>,
     /// First tick whose reports count: earlier ones are from before a discontinuity.
     first_measured: u32,
-    ticks: Box<[InputTick; REMEMBERED]>,
+    ticks: Box<[InputTick; TICK_RECORDS]>,
     /// Ticks before this one were sent.
     unsent: u32,
     newest_snapshot: Option<u32>,
@@ -86,7 +86,7 @@ impl InputClock {
             speed: 1.0,
             next: None,
             first_measured: 0,
-            ticks: Box::new([InputTick::default(); REMEMBERED]),
+            ticks: Box::new([InputTick::default(); TICK_RECORDS]),
             unsent: 0,
             newest_snapshot: None,
             is_fresh: false,
@@ -154,7 +154,7 @@ impl InputClock {
         if !is_new {
             return;
         }
-        let InputTick { tick, phase, sent } = self.ticks[newest as usize % REMEMBERED];
+        let InputTick { tick, phase, sent } = self.ticks[newest as usize % TICK_RECORDS];
         if tick == newest && newest >= self.first_measured {
             let phases = [phase, sent.unwrap_or(phase)];
             self.measurements.handle_margin(local, phases, report.ahead, margin);
@@ -203,8 +203,8 @@ impl InputClock {
     pub(crate) fn handle_send(&mut self, now: Duration) {
         let Some(next) = self.next else { return };
         let local = self.tuning.local(now).max(self.local);
-        for tick in self.unsent.max(next.saturating_sub(REMEMBERED as u32))..next {
-            let entry = &mut self.ticks[tick as usize % REMEMBERED];
+        for tick in self.unsent.max(next.saturating_sub(TICK_RECORDS as u32))..next {
+            let entry = &mut self.ticks[tick as usize % TICK_RECORDS];
             if entry.tick == tick {
                 entry.sent = Some(f64::from(tick) - local);
             }
@@ -342,7 +342,7 @@ impl InputClock {
         let has_waited = was_limited || self.state.is_limited;
         let phase = if has_waited { f64::from(first) - self.local } else { self.phase };
         for tick in first..=last {
-            self.ticks[tick as usize % REMEMBERED] = InputTick { tick, phase, sent: None };
+            self.ticks[tick as usize % TICK_RECORDS] = InputTick { tick, phase, sent: None };
         }
         self.next = Some(last + 1);
         first..last + 1
@@ -362,7 +362,7 @@ fn to_tick(time: f64) -> u32 {
 }
 
 /// Ticks that are remembered, for the reports about them.
-const REMEMBERED: usize = 512;
+const TICK_RECORDS: usize = 512;
 
 /// Errors in ticks at which a correction starts, of a clock that is late or early, and at which it
 /// stops. The former is taken from the guard, so it is smaller.

@@ -1,7 +1,7 @@
 //! Suspended programs, stopped clocks and outages, on a virtual clock.
 
 use super::TimeJumpCause::{Discontinuity, Early, Outage, Stalled};
-use super::simulation::{Counts, Path, Simulation};
+use super::simulation::{Counts, SimPath, Simulation};
 
 /// One side's process does not run for so many seconds.
 struct Suspension {
@@ -76,7 +76,7 @@ fn a_suspended_server_makes_the_client_wait_once() {
 /// Lets a path with jitter and loss fail for some time, and returns what happened until 0.2 s after
 /// it, and in 10 s more.
 fn outage(seconds: f64, of_uplink: bool, of_downlink: bool) -> [Counts; 2] {
-    let path = Path::of(50.0).with(15.0, 0.03);
+    let path = SimPath::of(50.0).with(15.0, 0.03);
     let lost = path.with(15.0, 1.0);
     let mut simulation = Simulation::new(path, path, 1);
     let before = simulation.run(20.0).mean_lead();
@@ -128,10 +128,10 @@ fn a_round_trip_beyond_prediction_is_left_again() {
     let mut simulation = Simulation::symmetric(20.0, 0.0, 0.0, 1);
     simulation.run(20.0);
     // 610 ms are 37 ticks, and 32 can be predicted.
-    simulation.set_paths(Path::of(600.0), Path::of(10.0));
+    simulation.set_paths(SimPath::of(600.0), SimPath::of(10.0));
     let counts = simulation.run(20.0);
     assert!(counts.jumps.len() == 1 && counts.missing > 1000);
-    simulation.set_paths(Path::of(10.0), Path::of(10.0));
+    simulation.set_paths(SimPath::of(10.0), SimPath::of(10.0));
     let counts = simulation.run(20.0);
     assert!(counts.jumps.len() == 1 && counts.jumps[0].cause == Early, "{:?}", counts.jumps);
     let counts = simulation.run(20.0);

@@ -5,13 +5,13 @@
 
 use super::InputReport;
 use super::config::Tuning;
-use super::window::Window;
+use super::window::SampleWindow;
 
 /// Measurements since the start, or the last discontinuity.
 #[derive(Debug)]
 pub(super) struct Measurements {
-    uplink: Window<UplinkSample>,
-    downlink: Window<DownlinkSample>,
+    uplink: SampleWindow<UplinkSample>,
+    downlink: SampleWindow<DownlinkSample>,
     /// Median age of the last snapshots; `None` while there are too few of them.
     median_age: Option<f64>,
     /// Consecutive snapshots whose age is far from the median.
@@ -54,8 +54,8 @@ struct DownlinkSample {
 impl Measurements {
     pub(super) fn new() -> Self {
         Self {
-            uplink: Window::new(CAPACITY),
-            downlink: Window::new(CAPACITY),
+            uplink: SampleWindow::new(CAPACITY),
+            downlink: SampleWindow::new(CAPACITY),
             median_age: None,
             outliers: 0,
             round_trip: 0.0,

@@ -26,11 +26,11 @@ pub struct TimeReport {
     /// Margin in the newest report of the server: how many ticks before its use the latest input
     /// arrived. Negative if it was late. From -7.875 to 7.875.
     pub margin: f64,
-    /// How far the input clock is ahead of the server: `input_tick - server_tick`.
+    /// Lead of the input clock over the server: `input_tick - server_tick`.
     pub lead: f64,
     /// Speed of the input clock compared with the local clock: 1 unless it is corrected.
     pub speed: f64,
-    /// How much later than the fastest inputs the slow ones arrive, in ticks.
+    /// Jitter of inputs: delay of the slow ones after the fastest, in ticks.
     pub jitter: f64,
     /// The input clock follows the server's measurements; before, it follows the round-trip time.
     pub is_settled: bool,

@@ -13,7 +13,7 @@ pub(crate) struct TickSchedule {
     first_tick: u32,
     /// Time and number of a tick, from which the times of later ones are computed: a sum of rounded
     /// intervals would drift.
-    base: (Duration, u32),
+    anchor: (Duration, u32),
     /// Number of the current tick, and the time at which it began; `None` before the first.
     current: Option<(u32, Duration)>,
     ticks_slipped: u64,
@@ -34,7 +34,7 @@ impl TickSchedule {
             tick_rate: tick_rate.max(1),
             max_late_ticks,
             first_tick,
-            base: (Duration::ZERO, first_tick),
+            anchor: (Duration::ZERO, first_tick),
             current: None,
             ticks_slipped: 0,
         }
@@ -45,7 +45,7 @@ impl TickSchedule {
     pub(crate) fn begin_tick(&mut self, now: Duration) -> Option<u32> {
         let tick = match self.current {
             None => {
-                self.base = (now, self.first_tick);
+                self.anchor = (now, self.first_tick);
                 self.first_tick
             }
             Some((current, began)) => {
@@ -54,7 +54,7 @@ impl TickSchedule {
                 if late > self.ticks(self.max_late_ticks) {
                     let slipped = late.as_secs_f64() * f64::from(self.tick_rate);
                     self.ticks_slipped = self.ticks_slipped.saturating_add(slipped as u64);
-                    self.base = (now, next);
+                    self.anchor = (now, next);
                 }
                 next
             }
@@ -86,7 +86,7 @@ impl TickSchedule {
     }
 
     fn due(&self, tick: u32) -> Duration {
-        self.base.0.saturating_add(self.ticks(tick.saturating_sub(self.base.1)))
+        self.anchor.0.saturating_add(self.ticks(tick.saturating_sub(self.anchor.1)))
     }
 
     /// Returns the duration of `count` ticks. A product of a u32 and a second fits in 64 bits.

@@ -11,13 +11,13 @@ pub(super) const RATE: f64 = 60.0;
 /// One direction of the path. As with `tightwire::link`, jitter is added to the latency and does not
 /// reorder.
 #[derive(Clone, Copy, Default)]
-pub(super) struct Path {
+pub(super) struct SimPath {
     pub(super) latency: f64,
     pub(super) jitter: f64,
     pub(super) loss: f64,
 }
 
-impl Path {
+impl SimPath {
     /// Returns a path of this latency in milliseconds.
     pub(super) fn of(latency: f64) -> Self {
         Self { latency: latency / 1e3, ..Self::default() }
@@ -28,13 +28,13 @@ impl Path {
     }
 }
 
-struct Link<T> {
-    path: Path,
+struct SimLink<T> {
+    path: SimPath,
     /// Arrival, delay, and content.
     flights: VecDeque<(f64, f64, T)>,
 }
 
-impl<T> Link<T> {
+impl<T> SimLink<T> {
     fn send(&mut self, now: f64, random: &mut Random, content: T) {
         let (lost, jitter) = (random.unit(), random.unit());
         if lost >= self.path.loss {
@@ -99,13 +99,13 @@ impl Side {
 
 /// Inputs of a packet: newest tick and count.
 type InputPacket = (u32, u32);
-type SnapshotPacket = (u32, [u8; 2]);
+type SimSnapshot = (u32, [u8; 2]);
 
 pub(super) struct Simulation {
     pub(super) real: f64,
     random: Random,
-    up: Link<InputPacket>,
-    down: Link<SnapshotPacket>,
+    up: SimLink<InputPacket>,
+    down: SimLink<SimSnapshot>,
     pub(super) client: Side,
     pub(super) server: Side,
     pub(super) clock: InputClock,
@@ -159,12 +159,12 @@ impl Counts {
 }
 
 impl Simulation {
-    pub(super) fn new(up: Path, down: Path, seed: u64) -> Self {
+    pub(super) fn new(up: SimPath, down: SimPath, seed: u64) -> Self {
         Self {
             real: 0.0,
             random: Random(seed),
-            up: Link { path: up, flights: VecDeque::new() },
-            down: Link { path: down, flights: VecDeque::new() },
+            up: SimLink { path: up, flights: VecDeque::new() },
+            down: SimLink { path: down, flights: VecDeque::new() },
             client: Side::new(17.3, 0.5),
             server: Side::new(1000.0, 0.000_37),
             clock: InputClock::new(RATE as u32, &TimeConfig::default(), 8, 32),
@@ -180,11 +180,11 @@ impl Simulation {
 
     /// Both directions alike, with half of the round trip each.
     pub(super) fn symmetric(round_trip: f64, jitter: f64, loss: f64, seed: u64) -> Self {
-        let path = Path::of(round_trip / 2.0).with(jitter, loss);
+        let path = SimPath::of(round_trip / 2.0).with(jitter, loss);
         Self::new(path, path, seed)
     }
 
-    pub(super) fn set_paths(&mut self, up: Path, down: Path) {
+    pub(super) fn set_paths(&mut self, up: SimPath, down: SimPath) {
         (self.up.path, self.down.path) = (up, down);
     }
 

@@ -1,6 +1,6 @@
 //! Lead, missing inputs and estimates on steady and on bad paths, on a virtual clock.
 
-use super::simulation::{Counts, Path, RATE, Simulation};
+use super::simulation::{Counts, RATE, SimPath, Simulation};
 
 /// Runs for 10 minutes after 10 seconds to settle.
 fn ten_minutes(mut simulation: Simulation) -> Counts {
@@ -71,7 +71,7 @@ fn the_lead_covers_loss() {
 fn a_higher_latency_is_absorbed_by_speed_alone() {
     let mut simulation = Simulation::symmetric(20.0, 0.0, 0.0, 4);
     simulation.run(20.0);
-    simulation.set_paths(Path::of(150.0), Path::of(150.0));
+    simulation.set_paths(SimPath::of(150.0), SimPath::of(150.0));
     let counts = simulation.run(2.5);
     println!("missing: {}, until {:.2} s", counts.missing, counts.last_missing - 20.0);
     assert!(counts.missing <= 100 && counts.jumps.is_empty());
@@ -86,7 +86,7 @@ fn a_higher_latency_is_absorbed_by_speed_alone() {
 fn a_lower_latency_shortens_the_lead_slowly_and_misses_nothing() {
     let mut simulation = Simulation::symmetric(300.0, 0.0, 0.0, 5);
     simulation.run(20.0);
-    simulation.set_paths(Path::of(10.0), Path::of(10.0));
+    simulation.set_paths(SimPath::of(10.0), SimPath::of(10.0));
     let counts = simulation.run(15.0);
     assert_eq!((counts.missing, counts.jumps.len()), (0, 0));
     assert!(counts.speed[0] >= 0.95);
@@ -97,7 +97,7 @@ fn a_lower_latency_shortens_the_lead_slowly_and_misses_nothing() {
 
 #[test]
 fn the_lead_depends_on_the_uplink_and_not_on_the_round_trip() {
-    let mut simulation = Simulation::new(Path::of(10.0), Path::of(90.0), 6);
+    let mut simulation = Simulation::new(SimPath::of(10.0), SimPath::of(90.0), 6);
     simulation.run(10.0);
     let counts = simulation.run(60.0);
     assert_near("lead in ticks", counts.mean_lead(), 1.1, 0.2);

@@ -2,13 +2,13 @@
 
 /// The newest values, as many as the ring has room for.
 #[derive(Debug)]
-pub(super) struct Window<T> {
+pub(super) struct SampleWindow<T> {
     entries: Box<[T]>,
     next: usize,
     len: usize,
 }
 
-impl<T: Copy + Default> Window<T> {
+impl<T: Copy + Default> SampleWindow<T> {
     pub(super) fn new(capacity: usize) -> Self {
         Self { entries: vec![T::default(); capacity.max(1)].into(), next: 0, len: 0 }
     }
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn the_newest_values_come_first() {
-        let mut window = Window::new(3);
+        let mut window = SampleWindow::new(3);
         assert_eq!(window.newest_first().next(), None);
         for value in 1..=5 {
             window.push(value);

@@ -130,7 +130,7 @@ fn migrated_connections_count_for_their_new_address() {
     assert!(connects(&mut test_bed, ([10, 0, 0, 2], 3000).into()).is_some());
 }
 
-/// One that was let in sends four times as much as it may, and is at another port every 20 ms or so: less
+/// An admitted client sends four times as much as it may, and is at another port every 20 ms or so: less
 /// than the time in which its packets are counted.
 #[test]
 fn hopping_between_two_ports_evades_neither_rate_limit_nor_silence() {

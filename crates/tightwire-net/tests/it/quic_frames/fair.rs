@@ -9,7 +9,7 @@ use tightwire::transport::{Connection, Event, Transport};
 use super::test_bed::TestBed;
 use crate::common::by_hand::{Level, frames};
 
-/// An honest client that was let in.
+/// An honest client that was admitted.
 struct Client {
     end: Quic<SimulatedSocket>,
     here: Connection,

@@ -65,7 +65,7 @@ struct Hostile<'a> {
     server: SocketAddr,
     number: u32,
     kind: &'a str,
-    /// First message of a peer that is let in, with a token of its own; `None` for the others.
+    /// First message of a peer that is admitted, with a token of its own; `None` for the others.
     hello: Option<Vec<u8>>,
     peer: HandPeer<Plain>,
     since: Duration,

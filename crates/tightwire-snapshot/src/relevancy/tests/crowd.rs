@@ -7,10 +7,10 @@ use super::*;
 #[test]
 fn a_crowd_is_the_same_as_by_a_search_within_two_ticks() {
     let (objects, receivers, side) = volume((1000, 8, 600), (10_000, 64, 2000));
-    let dice = &mut Dice(seed(3) | 1);
+    let rng = &mut Rng(seed(3) | 1);
     let mut pair = Pair::new::<Flat>(receivers, CONFIG, Scope::Near);
     let mut at: Vec<[f32; 2]> =
-        (0..objects).map(|_| [(); 2].map(|()| dice.below(side) as f32)).collect();
+        (0..objects).map(|_| [(); 2].map(|()| rng.below(side) as f32)).collect();
     let leave = CONFIG.radius * CONFIG.leave_factor;
     let squared = |a: [f32; 2], b: [f32; 2]| (a[0] - b[0]).powi(2) + (a[1] - b[1]).powi(2);
     let mut before = at.clone();
@@ -19,7 +19,7 @@ fn a_crowd_is_the_same_as_by_a_search_within_two_ticks() {
         pair.begin();
         for (id, at) in (0..).zip(&mut at) {
             if tick == 1 || (id + tick) % 3 > 0 {
-                *at = at.map(|part| part + dice.below(9) as f32 - 4.0);
+                *at = at.map(|part| part + rng.below(9) as f32 - 4.0);
                 pair.sender.set(id, &Flat { position: *at, health: 7 }).unwrap();
             }
         }

@@ -32,7 +32,7 @@ fn slots_of_objects_that_a_receiver_never_saw_are_freed() {
 
 /// A world with scopes of all kinds over a link with losses, until it stands still.
 fn settles(number: u64, leaving: Leaving) {
-    let dice = &mut Dice(seed(number).wrapping_mul(0x2545_f491_4f6c_dd1d) | 1);
+    let rng = &mut Rng(seed(number).wrapping_mul(0x2545_f491_4f6c_dd1d) | 1);
     let protocol = Protocol::builder(Config::default()).class::<Flat>().class::<Flag>();
     let protocol = protocol.build().unwrap();
     let mut sender = Sender::new(&protocol);
@@ -53,19 +53,19 @@ fn settles(number: u64, leaving: Leaving) {
             sender.set_class_scope(0, Scope::Near);
         }
         for id in 0..=60u32 {
-            if !is_wild || !dice.is_one_in(6) {
+            if !is_wild || !rng.is_one_in(6) {
                 continue;
             }
-            let any = |dice: &mut Dice| dice.below(400) as f32 - 200.0;
-            match dice.below(12) {
+            let any = |rng: &mut Rng| rng.below(400) as f32 - 200.0;
+            match rng.below(12) {
                 0 => sender.remove(id).unwrap(),
                 1 => sender.set(id, &Flag { team: tick as u8 }).unwrap(),
                 2 => {
-                    let owner = dice.below(4) as usize;
+                    let owner = rng.below(4) as usize;
                     sender.set_owner(id, clients.get(owner).copied());
                 }
                 3 => {
-                    let (room, team) = (RoomId(dice.below(3) as u32), TeamId(dice.below(3) as u32));
+                    let (room, team) = (RoomId(rng.below(3) as u32), TeamId(rng.below(3) as u32));
                     let scopes = [
                         Scope::Always,
                         Scope::Room(room),
@@ -73,30 +73,30 @@ fn settles(number: u64, leaving: Leaving) {
                         Scope::Team(team),
                         Scope::Owner,
                     ];
-                    sender.set_scope(id, scopes[dice.below(5) as usize]);
+                    sender.set_scope(id, scopes[rng.below(5) as usize]);
                 }
                 _ => {
-                    let position = [any(dice), any(dice)];
+                    let position = [any(rng), any(rng)];
                     sender.set(id, &Flat { position, health: tick as u8 }).unwrap();
                 }
             }
         }
         for (place, receiver) in &mut receivers {
             let client = clients[*place as usize];
-            if is_wild && dice.is_one_in(20) {
-                let rooms: Vec<_> = (0..3).filter(|_| dice.is_one_in(2)).map(RoomId).collect();
+            if is_wild && rng.is_one_in(20) {
+                let rooms: Vec<_> = (0..3).filter(|_| rng.is_one_in(2)).map(RoomId).collect();
                 sender.set_rooms(client, &rooms);
-                sender.set_team(client, Some(TeamId(dice.below(3) as u32)));
-                let viewpoint = [dice.below(300) as f32 - 150.0, 0.0, 0.0];
+                sender.set_team(client, Some(TeamId(rng.below(3) as u32)));
+                let viewpoint = [rng.below(300) as f32 - 150.0, 0.0, 0.0];
                 sender.set_viewers(
                     client,
-                    if dice.is_one_in(2) { &[] } else { core::slice::from_ref(&viewpoint) },
+                    if rng.is_one_in(2) { &[] } else { core::slice::from_ref(&viewpoint) },
                 );
             }
-            let budget = if is_wild { 64 + dice.below(300) as usize } else { 1 << 16 };
+            let budget = if is_wild { 64 + rng.below(300) as usize } else { 1 << 16 };
             let made = sender.snapshot_into(client, budget, 0, None).unwrap();
             let is_owned_exact = made.is_owned_exact;
-            if is_wild && dice.is_one_in(4) {
+            if is_wild && rng.is_one_in(4) {
                 continue;
             }
             receiver.handle_snapshot(made.bytes).unwrap();
@@ -109,7 +109,7 @@ fn settles(number: u64, leaving: Leaving) {
                     );
                 }
             }
-            if !is_wild || !dice.is_one_in(4) {
+            if !is_wild || !rng.is_one_in(4) {
                 sender.handle_ack(client, receiver.ack().unwrap());
             }
         }
@@ -118,7 +118,8 @@ fn settles(number: u64, leaving: Leaving) {
         let view = sender.view(*place as usize).unwrap();
         for id in (0..=60).map(ObjectId) {
             let slot = sender.slot(id);
-            let is_visible = slot.is_some_and(|slot| view.sight.visible.contains(slot));
+            let is_visible =
+                slot.is_some_and(|slot| view.receiver_relevancy.visible.contains(slot));
             let shown = receiver.row(id);
             if is_visible || leaving == Leaving::Despawn {
                 let expected = sender.row(id).filter(|_| is_visible);

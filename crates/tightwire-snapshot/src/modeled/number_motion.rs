@@ -17,7 +17,7 @@ pub(super) struct Columns {
 }
 
 /// Motion of a number; distances have 8 fraction bits, and a lane for each component.
-pub(super) struct Course {
+pub(super) struct NumberMotion {
     /// Extrapolations of the motion between the last two states, and between the two before.
     pub(super) last: f32x4,
     pub(super) before: f32x4,
@@ -36,7 +36,7 @@ impl Columns {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn course(&self, acked: &[AckedState<'_>], pace: &Pace) -> Course {
+    pub(super) fn course(&self, acked: &[AckedState<'_>], pace: &Pace) -> NumberMotion {
         let last = self.motion(acked.get(..2), pace.ratios[0]);
         let before = self.motion(acked.get(1..3), pace.ratios[1]);
         let (speed, acceleration) = (largest(last), largest(last - before));
@@ -44,7 +44,7 @@ impl Columns {
             1 => 13,
             _ => bucket(acceleration, 12),
         };
-        Course { last, before, speed, acceleration, history }
+        NumberMotion { last, before, speed, acceleration, history }
     }
 
     /// Returns the classes of how unsteadily and how fast the number was changing.

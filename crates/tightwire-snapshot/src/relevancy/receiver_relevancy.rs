@@ -7,7 +7,7 @@ use crate::slot_set::SlotSet;
 
 /// Rooms, team and viewers of a receiver, and the objects that are relevant to it.
 #[derive(Debug, Default)]
-pub(crate) struct Sight {
+pub(crate) struct ReceiverRelevancy {
     pub(crate) rooms: Vec<RoomId>,
     pub(crate) team: Option<TeamId>,
     /// Viewers that the application gave; empty if they are the objects that the receiver owns.
@@ -30,7 +30,7 @@ pub(crate) struct Sight {
     pub(crate) examined: usize,
 }
 
-impl Sight {
+impl ReceiverRelevancy {
     /// Makes the next snapshot look at all distances.
     pub(crate) fn refresh(&mut self) {
         self.refreshed = None;

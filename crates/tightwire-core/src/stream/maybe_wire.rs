@@ -5,13 +5,13 @@ use core::marker::PhantomData;
 
 use super::{Shape, Stream, Target, Wire};
 
-/// A type that is perhaps [`Wire`]. Its own constants and functions are found first, and only if it
+/// A type that may be [`Wire`]. Its own constants and functions are found first, and only if it
 /// is; those of [`NotWire`] otherwise.
 #[derive(Debug)]
-pub struct Perhaps<T>(PhantomData<T>);
+pub struct MaybeWire<T>(PhantomData<T>);
 
 #[expect(missing_docs, reason = "as those of the type")]
-impl<T: Wire> Perhaps<T> {
+impl<T: Wire> MaybeWire<T> {
     pub const IS_WIRE: bool = true;
     pub const MAX_BITS: u64 = T::MAX_BITS;
 
@@ -51,7 +51,7 @@ pub trait NotWire {
     }
 }
 
-impl<T> NotWire for Perhaps<T> {
+impl<T> NotWire for MaybeWire<T> {
     type Value = T;
 }
 
