@@ -207,7 +207,7 @@ mod tests {
     fn a_refused_limit_has_both_numbers() {
         let said = |error: Result<(), LimitError>| error.unwrap_err().to_string();
         assert_eq!(said(at_least("a", 1, "", 2)), "`a` is 1, but must be at least 2");
-        assert_eq!(said(at_most("a", 3, "b", 2)), "`a` is 3, but must be at most b, which is 2");
+        assert_eq!(said(at_most("a", 3, "b", 2)), "`a` is 3, but must be at most 2 (b)");
         assert_eq!(
             said(at_most_bytes("name", 300, 255)),
             "`name` is 300 bytes, but must be at most 255 bytes"

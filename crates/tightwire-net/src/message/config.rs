@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(refused(|config| config.peer_messages = config.batch_messages), "");
         assert_eq!(
             refused(|config| config.peer_messages = 255),
-            "`peer_messages` is 255, but must be at least batch_messages, which is 256"
+            "`peer_messages` is 255, but must be at least 256 (`batch_messages`)"
         );
         assert_eq!(
             refused(|config| config.send_queue = 0),

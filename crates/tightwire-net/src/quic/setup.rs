@@ -268,8 +268,8 @@ mod tests {
             "`reliable_streams` is 65537, but must be at most 65536",
             "`idle_timeout` is 99ms, but must be at least 100ms",
             "`idle_timeout` is 18446744073709551615.999999999s, but must be at most 31536000s",
-            "`keep_alive` is 10s, but must be less than idle_timeout, which is 10s",
-            "`keep_alive` is 2s, but must be less than idle_timeout, which is 1s",
+            "`keep_alive` is 10s, but must be less than 10s (`idle_timeout`)",
+            "`keep_alive` is 2s, but must be less than 1s (`idle_timeout`)",
         ];
         assert_eq!(texts, expected);
         assert_eq!(refused(|config| config.keep_alive = Duration::MAX), "", "never");

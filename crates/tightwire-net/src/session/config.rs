@@ -163,12 +163,12 @@ mod tests {
         );
         assert_eq!(
             refused(|config| config.messenger.max_fragmented = 60_000_000),
-            "`messenger.max_fragmented` is 60000000, but must be at most max_fragmented of the \
-             transport, which is 52428800"
+            "`messenger.max_fragmented` is 60000000, but must be at most 52428800 \
+             (`max_fragmented` of the transport)"
         );
         assert_eq!(
             refused(|config| config.max_clients = 65),
-            "`max_clients` is 65, but must be at most max_connections of the transport, which is 64"
+            "`max_clients` is 65, but must be at most 64 (`max_connections` of the transport)"
         );
         let many = SessionConfig { max_clients: 65, ..SessionConfig::default() };
         let one = TransportLimits { max_connections: Some(1), ..TransportLimits::default() };

@@ -147,8 +147,8 @@ fn limits_beyond_those_of_the_transport_are_refused_when_built() {
     };
     assert_eq!(
         built(small, config()),
-        Err("`messenger.max_fragmented` is 1048576, but must be at most max_fragmented of the \
-             transport, which is 65536"
+        Err("`messenger.max_fragmented` is 1048576, but must be at most 65536 \
+             (`max_fragmented` of the transport)"
             .into())
     );
     let many = SessionConfig { max_clients: 1101, ..config() };

@@ -249,6 +249,7 @@ fn network_texts() -> Vec<(&'static str, String)> {
         PlayError::Input(ProtocolError::TooManyClasses),
         PlayError::InputLayout(InputLayoutError::Groups),
         PlayError::Limit(limit_error()),
+        PlayError::NoRandomNumbers,
         InputLayoutError::TooManyColumns { columns: 65 },
         InputLayoutError::Groups,
         SceneError::Set(SetError::TickFrozen),

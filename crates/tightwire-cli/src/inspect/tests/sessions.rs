@@ -202,6 +202,6 @@ fn encrypted_packets_of_the_port_of_the_game_are_not_called_refused() {
     let inspected = inspect(&recorder.finish().unwrap(), None, None, 10).unwrap();
     assert_eq!(inspected.json["no_records"], encrypted.len());
     assert_eq!((&inspected.json["packets"], &inspected.json["refused"]), (&2.into(), &1.into()));
-    let said = format!("{} that are encrypted or of another program passed over", encrypted.len());
+    let said = format!("{} that are encrypted or of another program skipped", encrypted.len());
     assert!(inspected.text.contains(&said), "{}", inspected.text);
 }
