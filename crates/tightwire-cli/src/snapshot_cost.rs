@@ -1,5 +1,7 @@
 //! `tightwire snapshot-cost`: cost of a tick by the number of receivers, objects and changes.
 
+mod play;
+
 use std::collections::VecDeque;
 use std::error::Error;
 use std::fmt::Write as _;
@@ -121,9 +123,36 @@ impl SnapshotCost {
                     )?;
                 }
             }
+            self.play(case, &mut text)?;
             writeln!(text)?;
         }
         Ok(text)
+    }
+
+    /// Measures a play server, by its calls, beside the same snapshots without one.
+    fn play(&self, case: Case, text: &mut String) -> Result<(), Box<dyn Error>> {
+        let level = case.level;
+        let receivers = play::PEERS;
+        // Of the same loss and the same size as the play server's.
+        let alone = Case { receivers, loses: true, budget: play::DATAGRAM, ..case };
+        let alone = self.measure(alone)?;
+        writeln!(text, "{level:?}: {receivers} peers of a play server, in packets of 1,200 bytes")?;
+        writeln!(text, "    {:>9.1} for the snapshots alone, all objects relevant", micros(alone))?;
+        for (radius, about) in [(None, "all objects relevant"), (Some(64.0), "those within 64 m")] {
+            let parts = play::measure(self.ticks, level, radius)?;
+            writeln!(
+                text,
+                "    {:>9.1} for play with {about} ({:.2}): {:.1} to receive inputs and acks, {:.1} to begin the tick, {:.1} to set objects, {:.1} to send relevancy, budgets and snapshots of {} bytes",
+                micros(parts.sum()),
+                ratio(parts.sum(), alone),
+                micros(parts.receive),
+                micros(parts.begin),
+                micros(parts.set),
+                micros(parts.send),
+                parts.bytes,
+            )?;
+        }
+        Ok(())
     }
 
     /// Measures receivers that withhold acks.

@@ -323,6 +323,6 @@ fn a_field_that_would_tell_a_secret_is_refused() {
         fuse: u8,
     }
     let refused = Protocol::builder(Config::default()).class::<Leak>().build().unwrap_err();
-    assert!(refused.to_string().contains("fuse: it is there or not by"), "{refused}");
+    assert!(refused.to_string().contains("fuse: the field's presence depends"), "{refused}");
     assert!(Protocol::builder(Config::default()).class::<Tight>().build().is_ok());
 }

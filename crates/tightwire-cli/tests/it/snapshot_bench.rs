@@ -179,6 +179,7 @@ fn the_cost_of_a_tick_is_printed() {
     let text = String::from_utf8(output.stdout).unwrap();
     assert_eq!(text.lines().filter(|line| line.contains("receivers  ")).count(), 10, "{text}");
     assert_eq!(text.matches("all at once").count(), 2, "{text}");
+    assert_eq!(text.matches("for play with ").count(), 4, "{text}");
     assert_eq!(text.matches("if it acknowledges ").count(), 12, "{text}");
     assert_eq!(
         text.lines().filter(|line| line.contains("for each that moves")).count(),
