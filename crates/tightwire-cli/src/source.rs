@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::error::Category;
 use tightwire::bytes::Packing;
 use tightwire::inspect::Capture;
-use tightwire::packet::Identity;
+use tightwire::packet::{Identity, Protection};
 use tightwire::schema::{Class, Schema, WorldSchema};
 use tightwire::stream::Shape;
 
@@ -17,6 +17,18 @@ use crate::files::read_limited;
 /// Maximum length of a JSON file, in bytes: more than any valid schema needs, and small enough to
 /// be read into memory at once.
 const MOST: usize = 8 << 20;
+
+/// Whether the packets are records of a session's messages: with their header, which says how long they
+/// are.
+pub(crate) fn is_session(identity: &Identity) -> bool {
+    let Shape::Struct { name, fields } = identity.schema().root() else { return false };
+    let header = [("number", 8), ("stage", 8), ("size", 16), ("channel", 8)];
+    let is_header = fields.len() > header.len()
+        && header.iter().zip(fields).all(|((name, bits), field)| {
+            *field.name == **name && field.when.is_none() && field.shape.max_bits() == *bits
+        });
+    &**name == "Message" && is_header && identity.protection() == Protection::None
+}
 
 /// Contents of a file with a schema.
 pub(crate) enum Source {

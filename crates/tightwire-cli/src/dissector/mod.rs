@@ -25,6 +25,8 @@ use filter::filter_name;
 use literal::{bytes, text};
 use shapes::Shapes;
 
+use crate::source::is_session;
+
 /// Writes a Wireshark dissector in Lua for the packets of a protocol to standard output: fields
 /// with names, values and ranges, and the reasons of refused packets.
 ///
@@ -160,18 +162,6 @@ fn description(
     writeln!(lua, "    root_name = {},", text(&shown(root_name(identity.schema()))))?;
     writeln!(lua, "}}\n")?;
     Ok(())
-}
-
-/// Whether the packets are records of a session's messages: with their header, which says how long they
-/// are.
-pub(crate) fn is_session(identity: &Identity) -> bool {
-    let Shape::Struct { name, fields } = identity.schema().root() else { return false };
-    let header = [("number", 8), ("stage", 8), ("size", 16), ("channel", 8)];
-    let is_header = fields.len() > header.len()
-        && header.iter().zip(fields).all(|((name, bits), field)| {
-            *field.name == **name && field.when.is_none() && field.shape.max_bits() == *bits
-        });
-    &**name == "Message" && is_header && identity.protection() == Protection::None
 }
 
 /// Name of the whole packet where nothing else names it.

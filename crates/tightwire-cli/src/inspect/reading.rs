@@ -12,7 +12,7 @@ use tightwire::stream::{ReadError, Trace};
 
 use super::capture_identity::CaptureIdentity;
 use super::snapshots::Snapshots;
-use crate::dissector::is_session;
+use crate::source::is_session;
 
 /// A capture that is being read.
 pub(crate) struct Reading<R> {
