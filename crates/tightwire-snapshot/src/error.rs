@@ -139,7 +139,7 @@ pub enum SetError {
         /// The id.
         id: ObjectId,
     },
-    /// The number of objects is at [`Config::max_objects`].
+    /// The number of objects is at [`Config::max_objects`](crate::Config::max_objects).
     TooManyObjects,
     /// The tick is frozen: a snapshot of it was sent.
     TickFrozen,
