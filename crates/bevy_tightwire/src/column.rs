@@ -238,7 +238,8 @@ where
             Self::quantise_value(codec, protocol, value, &mut entities, packet, row).is_ok()
                 && row.row().cells == cells
         });
-        // What the server has in the resolution of the wire, this side has exactly.
+        // If the predicted value equals the server's at the resolution of the wire form, the
+        // prediction is kept in full precision.
         let value = if is_exact { None } else { self.decode(cells, &mut entities) };
         let Ok(mut entity) = world.get_entity_mut(entity) else { return };
         match (value, &self.history) {

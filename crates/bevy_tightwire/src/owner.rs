@@ -1,4 +1,4 @@
-//! Clients as entities, and what they own.
+//! Clients as entities, and the entities that they own.
 
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
@@ -64,7 +64,7 @@ pub(crate) fn mark_owned(
     };
 }
 
-/// Takes the mark away from what nobody owns.
+/// Removes `Owned` from an entity without an owner.
 pub(crate) fn unmark_owned(removed: On<'_, '_, Remove, OwnedBy>, mut commands: Commands<'_, '_>) {
     commands.entity(removed.entity).try_remove::<Owned>();
 }

@@ -156,7 +156,7 @@ pub(crate) struct Roles {
     pub(crate) has_client: bool,
 }
 
-/// Adds what both plugins need, once.
+/// Adds the parts that both plugins need, if the other one has not added them yet.
 fn build_shared(app: &mut App, game: &str, version: &str) {
     if app.world().contains_resource::<GameName>() {
         return;

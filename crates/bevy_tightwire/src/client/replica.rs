@@ -279,7 +279,8 @@ impl ClientReplica {
         let columns = replication.columns.iter().enumerate();
         for (column, _) in columns.filter(|(_, entry)| entry.settings.is_mapped) {
             for (&holder, object) in &mut self.objects {
-                // An entity is a cell with its id; another number at worst is written once more.
+                // A cell with the object's id may be the reference. If it is another number, the
+                // component is only written again.
                 let cells = &mut object.cells[column];
                 if cells.as_ref().is_some_and(|cells| cells.contains(&id.0)) {
                     *cells = None;

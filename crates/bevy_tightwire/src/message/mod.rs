@@ -182,7 +182,7 @@ pub(crate) trait Channel: Send + Sync {
     /// Name and schema of the messages.
     fn declaration(&self) -> (&'static str, Schema);
 
-    /// Sends what was written, and hands the part for this side to it.
+    /// Sends the messages that were written, and hands out those that are addressed to this side.
     fn flush(&mut self, world: &mut World, outlet: Outlet<'_>);
 
     fn receive_from_clients(&mut self, _: &mut World, _: &mut dyn ServerFace) {}

@@ -227,7 +227,7 @@ fn a_malformed_binding_is_refused_and_the_next_message_is_not() {
         &[16, 0x84, 2, 0, 0, 1, 2],
         &[16, 0x84, 5, 0, 0, 0, 0, 0x10, 9, 0],
         &[16, 0xc4, 2, 0, 0, 9, 0],
-        // Nothing behind the binding.
+        // No body after the binding.
         &[16, 0x44, 2, 0, 0, 9, 0],
     ];
     for case in cases {

@@ -44,7 +44,7 @@ struct Ordered {
     /// Whether the first byte was sent, or waits.
     is_started: bool,
     stream: Option<StreamId>,
-    /// Priority: streams with a higher one come first.
+    /// Priority of the stream: streams of a higher priority are sent first.
     priority: i32,
     waiting: VecDeque<Bytes>,
 }

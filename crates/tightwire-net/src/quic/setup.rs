@@ -131,13 +131,14 @@ fn transport(config: &QuicConfig, window: WindowState) -> Result<TransportConfig
         .keep_alive_interval(keep_alive)
         .initial_rtt(INITIAL_ROUND_TRIP)
         .max_concurrent_bidi_streams(VarInt::from_u32(0))
-        // The ordered ones are two more.
+        // Two more streams carry the ordered deliveries.
         .max_concurrent_uni_streams(VarInt::from_u32(config.reliable_streams.saturating_add(2)))
         .stream_receive_window(VarInt::from_u32(config.receive_window))
         .receive_window(VarInt::from_u32(config.receive_window))
         .send_window(config.send_window.into())
-        // Without it, QUIC goes on with the stream that it has begun whatever the priority of others:
-        // a large batch would hold up small ones for as long as its stream has bytes to send.
+        // Without fairness, quinn continues with a stream that it has begun, whatever the priority
+        // of others: a large batch would delay small ones for as long as its stream has bytes to
+        // send.
         .send_fairness(true)
         .datagram_receive_buffer_size(Some(config.receive_datagrams))
         .datagram_send_buffer_size(config.send_datagrams)
@@ -156,10 +157,11 @@ fn unauthenticated(config: &QuicConfig, window: WindowState) -> Result<Transport
     Ok(transport)
 }
 
-/// Bytes that an unauthenticated peer can send before they are read; its description is most of
-/// them.
+/// Bytes that an unauthenticated peer can send before they are read. The largest part is its schema
+/// description.
 const UNAUTHENTICATED_WINDOW: u32 = 32 << 10;
-/// Bytes of the handshake of an unauthenticated connection that can come out of order.
+/// Bytes of an unauthenticated connection's handshake that are buffered if they arrive out of
+/// order.
 const UNAUTHENTICATED_CRYPTO: usize = 8 << 10;
 
 /// Assumed round-trip time until one is measured. A lost first packet is sent again after three of

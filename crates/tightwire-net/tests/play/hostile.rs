@@ -253,7 +253,7 @@ fn a_client_cannot_step_what_it_does_not_own() {
                 Err(SceneError::NotSimulated { id: other })
             );
             scene.remove(other);
-            // It can tell itself what it likes of its own: the server does not listen.
+            // The client can set the state of its own tank: the server ignores it.
             scene.set(own, &far).unwrap();
         }
         client.send(play.now);

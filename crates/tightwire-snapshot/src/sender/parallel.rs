@@ -1,9 +1,10 @@
 //! Packets of many receivers on all cores.
 //!
-//! What takes the time is to collect the dirty objects of a receiver and to code them. Both only
+//! Most of the time goes into collecting the dirty objects of a receiver and coding them. Both only
 //! read the world, and write to memory of the receiver's own: its [`Job`]. Receivers that may share
-//! a body are of one group, which one thread takes in order, so that none is coded twice. The packets
-//! are then put together in order; a body that does not fit its budget is tried again there.
+//! a body are of one group, which one thread takes in order, so that none is coded twice. The
+//! packets are then put together in order; a body that does not fit its budget is tried again
+//! there.
 
 use alloc::vec::Vec;
 use core::mem::{swap, take};

@@ -151,10 +151,10 @@ pub(super) struct Streams {
 
 #[derive(Default)]
 struct Stream {
-    /// Parts that were not read, and whether they came behind a gap.
+    /// Parts that were not read, and whether each arrived after a gap.
     parts: Vec<(Part, bool)>,
     read: u64,
-    /// Offset up to which all came in order.
+    /// Offset up to which all data has arrived.
     in_order: u64,
 }
 

@@ -143,7 +143,7 @@ fn a_second_login_replaces_the_first_or_is_refused() {
     assert!(
         matches!(arrival, Arrival::Resumed { player, replaced: Some(old), .. } if (player, old) == (first, first))
     );
-    // The end of the replaced connection is nobody's.
+    // The end of the replaced connection belongs to no player.
     assert_eq!(test_bed.lose(first, 1), Departure::Nobody);
 
     let mut test_bed = TestBed::new(DuplicateLogin::Refuse, 8);

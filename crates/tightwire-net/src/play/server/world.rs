@@ -59,7 +59,7 @@ impl<I> ServerWorld<I> {
         self.owners.binary_search_by_key(&id, |(id, _)| *id)
     }
 
-    /// Notes the owner of an object, and returns the one before.
+    /// Sets the owner of an object, and returns the previous one.
     fn replace_owner(&mut self, id: ObjectId, owner: Option<PeerId>) -> Option<PeerId> {
         match (self.owner_place(id), owner) {
             (Ok(place), Some(owner)) => Some(core::mem::replace(&mut self.owners[place].1, owner)),

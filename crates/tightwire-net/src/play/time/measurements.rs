@@ -126,9 +126,9 @@ impl Measurements {
         let is_lower_bound = margin <= -InputReport::MAX_MARGIN;
         // Margins are rounded down: the middle of the step is the best guess.
         let margin = (f64::from(margin) + 0.5) / InputReport::STEPS;
-        // Beyond what the margin can tell, the newest input tells more, since it arrived within the
-        // last tick. So a clock that is off by a second is right after the first report, and not
-        // after one for every eight ticks.
+        // A margin at its bound says little. The newest input, which arrived within the last tick,
+        // gives a better estimate: a clock that is off by a second is right after one report,
+        // instead of one report for every eight ticks.
         let margin = if is_upper_bound {
             margin.max(f64::from(ahead))
         } else if is_lower_bound {
