@@ -54,9 +54,9 @@ pub(crate) struct Place {
 /// Tells whether an object has a component.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Presence {
-    /// Every object of the class has it.
+    /// Every object of the class has the component.
     Always,
-    /// A bit in a cell.
+    /// A bit of a cell says whether the object has the component.
     Bit { cell: usize, bit: u32 },
 }
 

@@ -35,7 +35,7 @@ pub(super) struct Header {
     pub(super) is_complete: bool,
     /// Level of the body.
     pub(super) level: Level,
-    /// Epoch of the sender; only a keyframe has it.
+    /// Epoch of the sender; only a keyframe contains it.
     pub(super) epoch: u32,
     /// Sequence number of the first packet since the sender's last resync.
     pub(super) start: u32,

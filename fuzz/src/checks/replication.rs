@@ -105,7 +105,7 @@ struct Packet {
     bytes: Vec<u8>,
     /// Objects of the world, and the indices of their values.
     world: Vec<(u32, usize)>,
-    /// Senders and views of them that there were before.
+    /// Number of senders and views before the current ones.
     view: u32,
 }
 
@@ -301,7 +301,7 @@ impl<'a> Session<'a> {
         self.source = match self.source {
             Source::None => Source::Honest(packet.view),
             Source::Honest(view) if view == packet.view => self.source,
-            // Between two senders there is a chance of the bits of a check.
+            // A packet of another sender passes the check with the probability of its bits.
             _ => Source::Hostile,
         };
         if self.source != Source::Hostile && received.is_complete {

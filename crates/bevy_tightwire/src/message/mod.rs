@@ -79,14 +79,14 @@ impl<M: Send + Sync + 'static> ToClients<M> {
         Self { to: Recipients::Except(client), when: When::InStep, message }
     }
 
-    /// Lets clients get it as soon as it arrives.
+    /// Hands the message out as soon as it arrives, whatever tick the client shows.
     #[must_use]
     pub fn now(mut self) -> Self {
         self.when = When::Now;
         self
     }
 
-    /// Lets clients get it once they have an entity.
+    /// Hands the message out once the client has an entity.
     #[must_use]
     pub fn with(mut self, entity: Entity) -> Self {
         self.when = When::With(entity);

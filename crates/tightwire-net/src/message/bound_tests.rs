@@ -164,7 +164,7 @@ fn the_messages_that_are_held_are_bounded_per_peer() {
     let (mut messenger, hostile) = messenger();
     let honest = messenger.add_peer(1200);
     let sparks: Vec<_> = (0..300).map(|size| (Spark { size }, at(500))).collect();
-    // In batches of their own, so that they are few bytes.
+    // One batch for each message, so that few bytes are held.
     for spark in &sparks {
         echo(&mut messenger, hostile, core::slice::from_ref(spark));
     }

@@ -74,7 +74,7 @@ impl Frames {
 }
 
 impl FrameQuota {
-    /// Gives the peer its whole room again.
+    /// Resets the quota of the peer.
     pub(super) fn restart(&mut self) {
         (self.frames, self.bytes) = (0, 0);
     }

@@ -120,7 +120,7 @@ impl Sender {
         count
     }
 
-    /// Makes the packet of a job, whose body is in most cases there.
+    /// Makes the packet of a job, whose body is already coded in most cases.
     fn end_job(
         &mut self,
         receiver: ReceiverId,
@@ -149,7 +149,8 @@ fn run_group(world: World<'_>, group: &mut [Job]) {
 }
 
 impl Job {
-    /// Collects the dirty objects, and codes the body that is tried first, unless it is there.
+    /// Collects the dirty objects, and codes the first body to try, unless an equal one was coded
+    /// before.
     fn run(&mut self, world: World<'_>, done: &[Self]) {
         let World { protocol, store, relevancy, bodies, epoch } = world;
         let Self { view, selection, updates, header, scratch, body, .. } = self;

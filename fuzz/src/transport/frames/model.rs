@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::payloads::stream_id;
 
-/// Frames of a packet, as far as limits count them.
+/// Numbers of frames in a packet, as the limits count them.
 #[derive(Default)]
 pub(super) struct Counts {
     /// All of them, where padding without another frame between is one.

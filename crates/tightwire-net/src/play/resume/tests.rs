@@ -44,7 +44,7 @@ impl TestBed {
         Self { gate, logins, peers: peers.build().unwrap() }
     }
 
-    /// Says hello with a token, and is connected if the gate lets it.
+    /// Connects with a token, if the gate admits it.
     fn connect(&mut self, token: &[u8]) -> Result<(PeerId, Arrival), TokenError> {
         let admitted = self.gate.check(token, Duration::ZERO)?;
         self.gate.redeem(token, Duration::ZERO)?;

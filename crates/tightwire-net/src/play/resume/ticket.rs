@@ -88,7 +88,8 @@ impl core::fmt::Debug for ResumeTicket {
 /// and is longer.
 const PREFIX: &[u8] = b"tightwire resume";
 
-/// Purpose of the key of tickets: one that also seals connect tokens is not the same key.
+/// Purpose from which the key of tickets is derived, so that it differs from a key that seals
+/// connect tokens.
 const DOMAIN: &[u8] = b"tightwire resume ticket 1";
 
 /// Bytes of a ticket's secret.

@@ -38,7 +38,7 @@ pub(super) struct Limits {
     pub(super) large: u32,
     /// Limit of all other streams together.
     pub(super) small: u32,
-    /// Limit of streams that are not over, as QUIC has it.
+    /// Largest number of open streams, as in QUIC's limit.
     pub(super) streams: u32,
     /// Whether data without a gap before it is read soon.
     pub(super) is_read: bool,
