@@ -37,7 +37,7 @@ pub(crate) trait Column: Send + Sync {
     /// Writes the component of an entity of a client from its cells.
     fn write(&mut self, world: &mut World, entity: Entity, cells: &[u32]) -> Written;
 
-    /// Returns the component of cells, as its type.
+    /// Decodes cells to a component, as a value of its type.
     fn decode_any(
         &self,
         cells: &[u32],
@@ -193,7 +193,7 @@ where
         if entities.missing().is_some() {
             return Written::Waits;
         }
-        // An entity that the game has despawned stays away.
+        // An entity that the game has despawned is not spawned again.
         let is_present = self.codec.is_present(&value);
         match world.get_entity_mut(entity) {
             Ok(mut entity) if is_present => C::Mutability::write(&mut entity, value),
