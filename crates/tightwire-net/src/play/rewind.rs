@@ -4,8 +4,8 @@ use crate::play::input::ViewDelay;
 
 /// Moment that a peer saw when it made its input of the current tick.
 ///
-/// Peers say it themselves, and could lie to shoot at where others were: every view is clamped to
-/// what an honest peer can see, and every clamp is counted.
+/// Peers report their views themselves, and could report false ones to shoot at earlier positions.
+/// Every view is clamped to what an honest peer can see, and every clamp is counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Rewind {
     /// Largest age of a view in ticks.

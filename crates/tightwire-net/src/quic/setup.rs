@@ -39,7 +39,7 @@ pub enum QuicError {
         /// The error of the system.
         reason: Cause,
     },
-    /// A limit cannot work, for itself or beside another.
+    /// A limit is invalid, alone or beside another.
     Limit(LimitError),
 }
 
@@ -169,10 +169,10 @@ const UNAUTHENTICATED_CRYPTO: usize = 8 << 10;
 /// that loses a fifth did not connect within 5 seconds.
 const INITIAL_ROUND_TRIP: Duration = Duration::from_millis(100);
 
-/// Longest time of silence. A longer one is as good as none, and QUIC adds it to times.
+/// Longest idle timeout. A longer one has no use, and would overflow when QUIC adds it to a time.
 const MAX_IDLE_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Refuses limits with which nothing would work, without a visible reason.
+/// Refuses limits with which connections would fail without a visible reason.
 pub(super) fn check(config: &QuicConfig) -> Result<(), LimitError> {
     let least = |limit, value: usize, least| at_least(limit, value, "", least);
     least("send_datagrams", config.send_datagrams, 4096)?;

@@ -10,7 +10,7 @@ pub(crate) const SNAPSHOT_FRAME: u8 = 8;
 /// Frame with inputs, from a client.
 pub(crate) const INPUT_FRAME: u8 = 9;
 
-/// Frames that came and were not polled yet, in memory that is reused.
+/// Received frames that were not polled yet, in memory that is reused.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     /// Bodies of all frames, one after the other.

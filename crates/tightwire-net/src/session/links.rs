@@ -114,7 +114,7 @@ impl Open {
         if delivery.fragments() { &self.waiting_fragmented } else { &self.waiting }
     }
 
-    /// Whether batches of a delivery have to wait behind others.
+    /// Whether a batch of this delivery has to wait behind queued ones.
     pub(super) fn is_waiting(&self, delivery: Delivery) -> bool {
         delivery.is_reliable() && !self.queue(delivery).is_empty()
     }

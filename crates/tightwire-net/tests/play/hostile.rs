@@ -150,7 +150,7 @@ fn acks_of_packets_that_did_not_arrive_are_ignored() {
     assert!(stats.snapshots > 100, "{stats:?}");
 }
 
-/// Messages that only a server sends, and those beside them, with their names on the wire.
+/// Copies of messages that only a server sends, with their names on the wire, and related ones.
 mod claims {
     use tightwire::schema::ObjectId;
     use tightwire::{Message, Wire};

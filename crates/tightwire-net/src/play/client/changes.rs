@@ -57,8 +57,8 @@ fn place(id: ObjectId) -> (usize, u64) {
 }
 
 impl<I> ClientWorld<I> {
-    /// Adds what playback changed by its last step. Predicted objects spawn and despawn with it, and
-    /// move by themselves.
+    /// Adds the changes of the last step of playback. Predicted objects spawn and despawn with
+    /// playback, but their states do not come from it.
     pub(super) fn record_changes(&mut self) {
         self.changes.begin();
         for change in self.playback.shown_changes() {

@@ -151,8 +151,8 @@ impl InputRing {
         })
     }
 
-    /// Takes the input of the next tick, and moves on to the tick behind it. The row is that of the
-    /// tick, or the last one that was taken fresh and is repeated; `None` if the input is neutral.
+    /// Takes the input of the next tick, and advances by one tick. The row is that of the tick, or
+    /// a repetition of the last fresh one; `None` if the input is neutral.
     pub(crate) fn take(&mut self) -> (InputKind, Option<&[u32]>) {
         let kind = if self.contains(self.next) {
             let start = place(self.next) * self.layout.columns();

@@ -38,7 +38,7 @@ struct UplinkSample {
     delay: f64,
     /// The same from the time of sending.
     from_send: f64,
-    /// The margin was beyond what a report can tell: the delay is not more than this.
+    /// Whether the reported margin was at its bound: `delay` is then an upper bound.
     is_upper_bound: bool,
 }
 
@@ -88,7 +88,8 @@ impl Measurements {
         self.is_starting
     }
 
-    /// Returns whether a snapshot of this age is from another time than those before.
+    /// Returns whether the age of a snapshot is so far from the median that the path or a clock
+    /// must have changed.
     pub(super) fn is_outlier(&self, age: f64, tuning: &Tuning) -> bool {
         self.median_age.is_some_and(|median| (age - median).abs() > tuning.jump_ahead)
     }
@@ -140,7 +141,7 @@ impl Measurements {
         self.uplink.push(UplinkSample { at, delay, from_send, is_upper_bound });
     }
 
-    /// Computes the target and the estimates from what was measured until `local`.
+    /// Computes the target and the estimates from the samples up to `local`.
     pub(super) fn update(&mut self, local: f64, tuning: &Tuning) {
         let since = local - tuning.window;
         let youngest = self.downlink.newest_first().take_while(|sample| sample.at >= since);
