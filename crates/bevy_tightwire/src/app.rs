@@ -1,4 +1,4 @@
-//! Registration: what of an app is replicated, and what is sent.
+//! Registration of an app's replicated components and resources, its messages, events and input.
 
 use core::any::type_name;
 use core::marker::PhantomData;
@@ -64,61 +64,64 @@ pub trait NetAppExt {
     /// Replicates the value that a component has when it is inserted, and no later change.
     fn replicate_once<C: NetComponent>(&mut self) -> Registration<'_, One<C>>;
 
-    /// Replicates a resource: clients have that of the server.
+    /// Replicates a resource from the server to the clients.
     fn replicate_resource<R>(&mut self) -> &mut Self
     where
         R: Resource<Mutability = Mutable> + NetData + Clone;
 
-    /// Restores a component that is not replicated when ticks are replayed, as a cooldown that only
-    /// this client needs.
+    /// Restores a component that is not replicated before ticks are replayed: for example a
+    /// cooldown that only this client needs.
     fn rollback<C>(&mut self) -> &mut Self
     where
         C: Component<Mutability: WriteMode<C>> + Clone;
 
-    /// Sets the type of the players' input; an app has one.
+    /// Sets the type of the players' input. An app has one input type.
     fn add_input<I: Input>(&mut self) -> &mut Self;
 
-    /// Sends a message of clients to the server, which reads [`FromClient`]. A type goes one way:
-    /// a client would send back what it gets from the server.
+    /// Sends messages `M` of clients to the server, which reads [`FromClient`]. Register a type for
+    /// one direction only: a client would send the messages that it receives back to the server.
     fn add_client_message<M: Message + NetData>(&mut self, delivery: Delivery) -> &mut Self;
 
-    /// Sends a message of the server, [`ToClients`], to clients, which read `M`.
+    /// Sends [`ToClients`] messages of the server to clients, which read `M`.
     fn add_server_message<M: Message + NetData>(&mut self, delivery: Delivery) -> &mut Self;
 
-    /// As [`add_client_message`](Self::add_client_message), with entities.
+    /// Like [`add_client_message`](Self::add_client_message), for messages that contain entities:
+    /// each is mapped to the server's entity.
     fn add_mapped_client_message<M>(&mut self, delivery: Delivery) -> &mut Self
     where
         M: Message + NetData + MapEntities + Clone;
 
-    /// As [`add_server_message`](Self::add_server_message), with entities: a client gets the message
-    /// once it has them.
+    /// Like [`add_server_message`](Self::add_server_message), for messages that contain entities: a
+    /// client reads the message once it has all of them.
     fn add_mapped_server_message<M>(&mut self, delivery: Delivery) -> &mut Self
     where
         M: Message + NetData + MapEntities + Clone;
 
-    /// Sends an event of clients to the server, which observes [`FromClient`]: see
+    /// Sends events `E` of clients to the server, which observes [`FromClient`]: see
     /// [`client_trigger`](crate::NetTriggerExt::client_trigger).
     fn add_client_event<E: Event + NetData>(&mut self, delivery: Delivery) -> &mut Self;
 
-    /// Sends an event of the server to clients, which observe `E`: see
+    /// Sends events of the server to clients, which observe `E`: see
     /// [`server_trigger`](crate::NetTriggerExt::server_trigger).
     fn add_server_event<E>(&mut self, delivery: Delivery) -> &mut Self
     where
         E: for<'a> Event<Trigger<'a>: Default> + NetData;
 
-    /// As [`add_client_event`](Self::add_client_event), with entities.
+    /// Like [`add_client_event`](Self::add_client_event), for events that contain entities: each is
+    /// mapped to the server's entity.
     fn add_mapped_client_event<E>(&mut self, delivery: Delivery) -> &mut Self
     where
         E: Event + NetData + MapEntities + Clone;
 
-    /// As [`add_server_event`](Self::add_server_event), with entities: a client gets the event once
-    /// it has them.
+    /// Like [`add_server_event`](Self::add_server_event), for events that contain entities: a
+    /// client observes the event once it has all of them.
     fn add_mapped_server_event<E>(&mut self, delivery: Delivery) -> &mut Self
     where
         E: for<'a> Event<Trigger<'a>: Default> + NetData + MapEntities + Clone;
 }
 
-/// A registration, to be refined. It derefs to the [`App`].
+/// A registered component or group, whose settings these methods change. It derefs to the [`App`],
+/// so that calls can be chained.
 pub struct Registration<'a, G> {
     app: &'a mut App,
     places: Vec<usize>,
@@ -126,7 +129,7 @@ pub struct Registration<'a, G> {
     typed: PhantomData<fn() -> G>,
 }
 
-/// Gives access to the registry; the plugin may not be added yet.
+/// Calls `run` with the registry, which is created if the plugin was not added yet.
 fn with_registry<R>(app: &mut App, run: impl FnOnce(&mut Registrar<'_>) -> R) -> R {
     app.init_resource::<Registry>();
     app.world_mut().resource_scope(|world, mut registry: Mut<'_, Registry>| {
@@ -298,14 +301,15 @@ impl<G> Registration<'_, G> {
         self
     }
 
-    /// Interpolates the components between snapshots, by their ranges: numbers, vectors, angles and
-    /// rotations. Without it, they change when the tick of their change is shown. Predicted ones are
-    /// shown between the last two ticks, with corrections that fade.
+    /// Interpolates numbers, vectors, angles and rotations of the components between snapshots. A
+    /// component that is not interpolated changes when playback reaches the tick of the change.
+    /// Predicted components are interpolated between the last two ticks, and their corrections
+    /// fade.
     pub fn interpolate(self) -> Self {
         self.set(|settings| settings.is_interpolated = true)
     }
 
-    /// Replicates the components to the owner of an entity only.
+    /// Replicates the components only to the owner of an entity.
     pub fn owner_only(self) -> Self {
         self.set(|settings| settings.audience = Audience::Owner)
     }
@@ -315,8 +319,8 @@ impl<G> Registration<'_, G> {
         self.set(|settings| settings.audience = Audience::Others)
     }
 
-    /// Adds a component to a group that an entity of the group may have, or not. For a registration
-    /// that is no group, the component is replicated on any entity.
+    /// Adds an optional component to the group: an entity of the group may have it or not. If this
+    /// is not the registration of a group, the component is replicated on any entity.
     pub fn optional<C: NetComponent>(self) -> Self {
         with_registry(self.app, |registrar| {
             let place = registrar.add_derived::<C>();
@@ -330,10 +334,10 @@ impl<G> Registration<'_, G> {
 }
 
 impl<C: NetComponent + Clone> Registration<'_, One<C>> {
-    /// Maps the entities in the component, those with `#[entities]`. A client writes the component
-    /// once it has the entities that it names.
+    /// Maps the entities in the component, which are its fields with `#[entities]`. A client writes
+    /// the component once it has all of these entities.
     ///
-    /// To be called before [`predict`](Self::predict).
+    /// Call this before [`predict`](Self::predict).
     pub fn map_entities(self) -> Self {
         with_registry(self.app, |registrar| registrar.replace::<C, Mapped>(Mapped));
         self.set(|settings| settings.is_mapped = true)

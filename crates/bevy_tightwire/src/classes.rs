@@ -1,9 +1,9 @@
 //! From components to snapshot classes.
 //!
-//! A class is made for each group, and one for everything else. An entity is one object: the class
-//! of a group has the components of the group, and by a presence mask everything that an entity may
-//! have beside it. So spawn, relevancy, owner and prediction are those of one object, and a change
-//! of several components is atomic.
+//! There is a class for each group, and one for entities without a group. An entity is one object.
+//! The class of a group has the components of the group, and, with a presence mask, all other
+//! components that such an entity may have. So spawn, relevancy, owner and prediction are those of
+//! one object, and a change of several components is atomic.
 
 use core::ops::Range;
 
@@ -34,7 +34,7 @@ pub(crate) struct Replication {
 pub(crate) struct Class {
     pub(crate) name: String,
     pub(crate) schema: Schema,
-    /// The group that the class is of; `None` for the class of everything else.
+    /// The group of the class; `None` for the class of entities without a group.
     group: Option<usize>,
     /// Place of each component in the row, by its place in [`Replication::columns`]; `None` if
     /// objects of the class cannot have it.
@@ -54,9 +54,9 @@ pub(crate) struct Place {
 /// Tells whether an object has a component.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Presence {
-    /// Every object of the class has it.
+    /// Every object of the class has the component.
     Always,
-    /// A bit in a cell.
+    /// A bit of a cell says whether the object has the component.
     Bit { cell: usize, bit: u32 },
 }
 
@@ -101,7 +101,7 @@ impl Replication {
                 *place = sorted_place[*place];
             }
             group.required.sort_unstable();
-            // Nobody but the owner may learn whether it is there.
+            // Only the owner may learn whether the component is present.
             let is_for_all = |place: &usize| columns[*place].settings.audience == Audience::All;
             let (required, more) = group.required.iter().partition(|place| is_for_all(place));
             group.required = required;
@@ -165,7 +165,7 @@ impl Replication {
 }
 
 impl Class {
-    /// Declares the class of a group, or with `None` that of everything else.
+    /// Declares the class of a group, or with `None` that of entities without a group.
     fn declare(
         columns: &[ColumnEntry],
         names: &[String],

@@ -1,4 +1,4 @@
-//! Codecs: how a component is written and read.
+//! Codecs: the wire forms of components.
 
 use core::marker::PhantomData;
 
@@ -13,8 +13,8 @@ use crate::component::NetComponent;
 /// The wire form of a component: derived by [`Wire`], or written by hand for components of other
 /// crates.
 ///
-/// The ranges of a codec can be values that are known at run time only, as those of a level. They
-/// are part of the protocol id: two sides with different ranges refuse each other.
+/// The ranges of a codec can be known at run time only, for example the size of a level. They are
+/// part of the protocol id: two sides with different ranges refuse each other.
 ///
 /// ```
 /// use bevy_ecs::prelude::*;
@@ -51,24 +51,25 @@ use crate::component::NetComponent;
 /// app.replicate_as::<Fuel, _>(FuelCodec { most: 500 });
 /// ```
 pub trait Codec<C>: Send + Sync + 'static {
-    /// Returns the wire form as data. What [`write`](Self::write) writes must be of this shape.
+    /// Returns the wire form as data. [`write`](Self::write) must write this shape.
     fn shape(&self) -> Shape;
 
-    /// Writes a component. Entities in it are mapped by `entities` first.
+    /// Writes a component. Maps the entities in it by `entities` before they are written.
     fn write(&self, value: &C, stream: &mut WriteStream<'_>, entities: &mut WireEntities<'_>);
 
-    /// Reads a component. Entities in it are mapped by `entities` last.
+    /// Reads a component. Maps the entities in it by `entities` after they are read.
     ///
     /// # Errors
     ///
-    /// [`ReadError`] if it is no valid component.
+    /// [`ReadError`] if the bytes are not a valid component.
     fn read(
         &self,
         stream: &mut ReadStream<'_>,
         entities: &mut WireEntities<'_>,
     ) -> Result<C, ReadError>;
 
-    /// Whether an entity is to have this component: a relation to nothing is none. By default it is.
+    /// Whether an entity gets this component. A relation without a target, for example, is left
+    /// out. Default: `true`.
     fn is_present(&self, value: &C) -> bool {
         let _ = value;
         true
@@ -88,7 +89,7 @@ impl<'m> WireEntities<'m> {
         Self { map, missing: None }
     }
 
-    /// Returns the entity that this one stands for on the other side.
+    /// Returns the entity of the other side that stands for the same object.
     pub fn get(&mut self, entity: Entity) -> Entity {
         if entity == Entity::PLACEHOLDER {
             return entity;
@@ -99,7 +100,7 @@ impl<'m> WireEntities<'m> {
         })
     }
 
-    /// An entity had nothing to be mapped to.
+    /// The first entity that could not be mapped; `None` if all were.
     pub(crate) fn missing(&self) -> Option<Entity> {
         self.missing
     }
@@ -164,7 +165,7 @@ impl<C: NetComponent + Clone> Codec<C> for Mapped {
     }
 }
 
-/// The codec of a component that is only there or not: it has no bits.
+/// The codec of a component without data, whose presence is its only information.
 pub(crate) struct Marker<C>(pub(crate) PhantomData<fn() -> C>);
 
 impl<C: Default + Send + Sync + 'static> Codec<C> for Marker<C> {
@@ -181,7 +182,7 @@ impl<C: Default + Send + Sync + 'static> Codec<C> for Marker<C> {
 
 /// The codec of relations between entities, as [`ChildOf`](bevy_ecs::hierarchy::ChildOf).
 ///
-/// A relation is there once the entity that it points to is.
+/// A client inserts a relation once it has the target entity.
 ///
 /// ```
 /// use bevy_app::App;

@@ -37,7 +37,7 @@ pub(crate) trait Column: Send + Sync {
     /// Writes the component of an entity of a client from its cells.
     fn write(&mut self, world: &mut World, entity: Entity, cells: &[u32]) -> Written;
 
-    /// Returns the component of cells, as its type.
+    /// Decodes cells to a component, as a value of its type.
     fn decode_any(
         &self,
         cells: &[u32],
@@ -193,7 +193,7 @@ where
         if entities.missing().is_some() {
             return Written::Waits;
         }
-        // An entity that the game has despawned stays away.
+        // An entity that the game has despawned is not spawned again.
         let is_present = self.codec.is_present(&value);
         match world.get_entity_mut(entity) {
             Ok(mut entity) if is_present => C::Mutability::write(&mut entity, value),
@@ -238,7 +238,8 @@ where
             Self::quantise_value(codec, protocol, value, &mut entities, packet, row).is_ok()
                 && row.row().cells == cells
         });
-        // What the server has in the resolution of the wire, this side has exactly.
+        // If the predicted value equals the server's at the resolution of the wire form, the
+        // prediction is kept in full precision.
         let value = if is_exact { None } else { self.decode(cells, &mut entities) };
         let Ok(mut entity) = world.get_entity_mut(entity) else { return };
         match (value, &self.history) {

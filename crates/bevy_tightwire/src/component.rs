@@ -64,8 +64,7 @@ impl<C: Component<Mutability = Self>> WriteMode<C> for Immutable {
 
 /// Components that belong together: a tuple of two to eight [`NetComponent`]s.
 ///
-/// Entities that have all of them become objects of one class, whose model of what is likely to
-/// come next is their own.
+/// Entities that have all of these components become objects of one class, with a model of its own.
 pub trait ComponentGroup {
     /// Registers each component, and returns their places in the registry.
     #[doc(hidden)]

@@ -8,7 +8,7 @@ use crate::client::NetClient;
 use crate::owner::ConnectedClient;
 use crate::server::NetServer;
 
-/// Records the state of the connection as diagnostics. Added by itself.
+/// Records the state of the connection as diagnostics. Games add this plugin themselves.
 ///
 /// ```
 /// use bevy_app::App;

@@ -1,5 +1,5 @@
-//! The server and the client of Play without the type of their input, which only the plugin of the
-//! game knows.
+//! The play layer's server and client as trait objects: only `InputKit` knows the type of the
+//! input.
 
 use core::time::Duration;
 
@@ -58,7 +58,8 @@ pub(crate) trait ServerFace: Send + Sync {
         edit: &mut dyn FnMut(&mut RowEdit<'_>),
     ) -> Result<(), SetError>;
     fn remove(&mut self, id: ObjectId);
-    /// Gives an object to a peer; with an ordinal, one whose spawn the peer predicted.
+    /// Sets the owner of an object. `ordinal` is the number of the owner's predicted spawn that the
+    /// object confirms; `None` if the spawn was not predicted.
     fn set_owner(&mut self, id: ObjectId, owner: Option<PeerId>, ordinal: Option<u16>);
     fn set_scope(&mut self, id: ObjectId, scope: Scope);
     fn set_weight(&mut self, id: ObjectId, weight: u8);
@@ -75,7 +76,7 @@ pub(crate) trait ServerFace: Send + Sync {
         route: Route,
     ) -> Result<(), SendError>;
     fn poll_raw(&mut self, number: u8, read: &mut dyn FnMut(PeerId, &[u8])) -> bool;
-    /// Passes objects as a peer saw them: `read` gets a function from id to row.
+    /// Calls `read` with the rows of objects as a peer saw them.
     fn as_seen_by(&self, peer: PeerId, read: &mut dyn FnMut(&dyn PastRows));
 }
 
@@ -93,7 +94,7 @@ pub(crate) trait ClientFace: Send + Sync {
     fn stats(&self) -> ClientStats;
     /// Round-trip time, and share of lost packets; `None` without a connection.
     fn path(&self) -> Option<(Duration, f64)>;
-    /// Takes over the `LocalInput`.
+    /// Copies the `LocalInput` of the world to the client.
     fn take_input(&mut self, world: &World);
     /// Runs the next step, if one is due; returns whether there was one.
     fn next_step(&mut self, run: &mut dyn FnMut(&mut dyn SceneFace)) -> bool;
@@ -118,7 +119,7 @@ pub(crate) enum Which {
     Shown,
     /// At the last tick that playback has passed.
     Held,
-    /// The newest that arrived.
+    /// The newest received state.
     Received,
 }
 
@@ -181,7 +182,8 @@ impl<I: Input> ServerFace for ServerOf<I> {
         let inputs: Vec<_> = self.server.inputs().map(|(peer, input, _)| (peer, input)).collect();
         let local = world.get_resource::<LocalInput<I>>().map(|input| input.0.clone());
         let query = self.controls.get_or_insert_with(|| QueryState::new(world));
-        // Reading another entity needs the world; owners are few.
+        // The query below borrows the world, so the peers of the owners, of which there are few,
+        // are collected first.
         let owners: Vec<_> = {
             let mut clients = world.query::<(Entity, &ConnectedClient)>();
             clients.iter(world).map(|(entity, client)| (entity, client.peer)).collect()

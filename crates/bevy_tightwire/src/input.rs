@@ -1,4 +1,4 @@
-//! Inputs: what the local player presses, and what moves an entity.
+//! Inputs: that of the local player, and those that step the entities.
 
 use core::marker::PhantomData;
 
@@ -33,10 +33,10 @@ use crate::owner::{LocalClient, OwnedBy};
 #[derive(Resource, Clone, PartialEq, Debug, Default)]
 pub struct LocalInput<I: Send + Sync + 'static>(pub I);
 
-/// The input that moves an entity in this tick: that of the client which owns the entity.
+/// Input of the client that owns the entity, in this tick.
 ///
-/// The side with authority inserts it. The owner gets it too, and predicts with its own inputs;
-/// nobody else does.
+/// The side with authority inserts the component. It is replicated only to the owner, which
+/// predicts with its own inputs.
 ///
 /// ```
 /// use bevy_ecs::prelude::*;

@@ -14,9 +14,9 @@ use crate::owner::ConnectedClient;
 use crate::server::{Collector, NetServer, NetSlot};
 
 /// A system parameter that reads entities as a client saw them when it made the input of this tick,
-/// its interpolation delay included. Nothing in the world is moved.
+/// including its view delay. The world itself is not changed.
 ///
-/// The client's own entities are at the present, since it predicts them.
+/// The client's own entities are in their current state, since the client predicts them.
 ///
 /// ```
 /// use bevy_ecs::prelude::*;

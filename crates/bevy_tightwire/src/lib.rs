@@ -1,14 +1,14 @@
 //! Multiplayer for Bevy in one plugin: replication, prediction and interpolation of components over an
 //! encrypted network, in the smallest packets there are.
 //!
-//! It is made of [Tightwire](https://docs.rs/tightwire). The version of Bevy that each version of this
-//! crate is for is in its README.
+//! The network layer is [Tightwire](https://docs.rs/tightwire). The README lists the Bevy version
+//! that each version of this crate supports.
 //!
 //! # A game
 //!
 //! A component derives [`Wire`](tightwire::Wire), which declares the range of each field. One line
 //! registers it, and a marker replicates an entity. The same systems run in single player, on a
-//! listen server, on a dedicated server and, in advance, on clients.
+//! listen server, on a dedicated server and, as prediction, on clients.
 //!
 //! ```
 //! # #[cfg(feature = "test")]
@@ -67,52 +67,55 @@
 //!
 //! # Modes
 //!
-//! [`NetCommandsExt`] has the commands `serve`, `host`, `connect` and `disconnect`; [`NetMode`] is the
-//! mode, and [`ClientState`] and [`ServerState`] tell how it goes. Before the first command, and after
-//! `disconnect`, the app is single player.
+//! [`NetCommandsExt`] has the commands `serve`, `host`, `connect` and `disconnect`; [`NetMode`] is
+//! the current mode, and [`ClientState`] and [`ServerState`] are the states of its connection and
+//! its server. Before the first command, and after `disconnect`, the app is single player.
 //!
-//! A client is an entity with [`ConnectedClient`] on the side that has authority, and so is the local
-//! player. [`OwnedBy`] gives entities to it. [`Simulated`] is on the entities that this side steps, so
-//! that systems need no run condition.
+//! On the side with authority, every client, including the local player, is an entity with
+//! [`ConnectedClient`]. [`OwnedBy`] makes a client the owner of an entity. [`Simulated`] is on the
+//! entities that this side steps, so that systems need no run condition.
 //!
 //! # Replication
 //!
 //! [`NetAppExt`] registers components: [`replicate`](NetAppExt::replicate),
 //! [`replicate_group`](NetAppExt::replicate_group), [`replicate_as`](NetAppExt::replicate_as) for
 //! components of other crates, [`replicate_once`](NetAppExt::replicate_once) and
-//! [`replicate_resource`](NetAppExt::replicate_resource). [`Replicated`] replicates an entity. Changes
-//! are found by Bevy's change detection; a component whose value in the resolution of the wire is the
-//! same costs nothing.
+//! [`replicate_resource`](NetAppExt::replicate_resource). [`Replicated`] replicates an entity.
+//! Changes are found by Bevy's change detection; a change below the resolution of the wire form
+//! costs nothing.
 //!
-//! An entity is one object of Tightwire's snapshots. Its class is that of the largest group whose
-//! components it has, and everything else that it has is optional in it. A client never sees half of
-//! an entity, and changes of one tick come together.
+//! An entity is one object of Tightwire's snapshots. Its class is that of the largest group of
+//! which it has all components; its other components are optional parts of the class. A client
+//! never sees half of an entity, and all changes of an entity in one tick arrive together.
 //!
-//! [`EntityMap`] maps entities of a client to objects of the server. Entities in components are mapped
-//! by [`map_entities`](Registration::map_entities), and waited for. [`NetScope`], [`ClientRooms`],
-//! [`ClientTeam`] and [`Viewer`] say who sees an entity, [`owner_only`](Registration::owner_only) and
-//! [`except_owner`](Registration::except_owner) who sees a component.
+//! [`EntityMap`] maps entities of a client to objects of the server.
+//! [`map_entities`](Registration::map_entities) maps the entities in a component; a client writes
+//! the component once it has them. [`NetScope`], [`ClientRooms`], [`ClientTeam`] and [`Viewer`]
+//! decide which clients get an entity, [`owner_only`](Registration::owner_only) and
+//! [`except_owner`](Registration::except_owner) which clients get a component.
 //!
 //! # Messages
 //!
-//! Messages and events are Bevy's: [`add_client_message`](NetAppExt::add_client_message) makes a
-//! message `M` of a client a [`FromClient<M>`](FromClient), and
-//! [`add_server_message`](NetAppExt::add_server_message) a [`ToClients<M>`](ToClients) an `M` of each
-//! recipient. By default a client reads it when it shows the tick in which it was sent.
+//! Messages and events are Bevy's: [`add_client_message`](NetAppExt::add_client_message) sends a
+//! client's message `M` to the server, which reads [`FromClient<M>`](FromClient);
+//! [`add_server_message`](NetAppExt::add_server_message) sends the server's
+//! [`ToClients<M>`](ToClients) to clients, which read `M`. By default a client reads a message when
+//! playback reaches the tick in which it was sent.
 //!
 //! # Prediction
 //!
 //! [`add_input`](NetAppExt::add_input) sets the input. The game writes [`LocalInput`], and reads
 //! [`Controls`] of an entity. A client steps the entities that it owns with
-//! [`predict`](Registration::predict)ed components in `FixedMain`, ahead of the server. When the
-//! server's state of a tick differs, the ticks since are replayed, and the visible error fades. Rules:
+//! [`predict`](Registration::predict)ed components in `FixedMain`, ahead of the server. If the
+//! server's state of a tick differs, the client corrects its own, replays the ticks since then, and
+//! lets the visible offset fade. Rules:
 //!
 //! 1. Predicted components change only in `FixedMain`.
 //! 2. Systems that change them read only replicated components, those of
 //!    [`rollback`](NetAppExt::rollback), [`Controls`], [`NetTick`] and `Time`.
-//! 3. The order of these systems is given, as by `chain`.
-//! 4. Sounds and sparks are behind `run_if(not(is_replaying))`.
-//! 5. Predicted spawns have [`PreSpawned`], predicted despawns are by
+//! 3. The order of these systems is fixed, for example by `chain`.
+//! 4. Systems that play sounds or effects have `run_if(not(is_replaying))`.
+//! 5. A predicted spawn has [`PreSpawned`]; a predicted despawn uses
 //!    [`net_despawn`](NetEntityCommandsExt::net_despawn).
 //!
 //! [`LagCompensation`] reads the world as a client saw it.

@@ -36,7 +36,7 @@ pub enum NetMode {
     /// Single player.
     #[default]
     Offline,
-    /// A listen server: others connect, and the host plays without a copy of the world.
+    /// A listen server: others connect, and the host plays in the server's own world.
     Host,
     /// A dedicated server, without a player of its own.
     Dedicated,
@@ -45,13 +45,13 @@ pub enum NetMode {
 }
 
 impl NetMode {
-    /// Whether this side decides what happens.
+    /// Whether this side has authority over all objects.
     #[must_use]
     pub fn has_authority(self) -> bool {
         self != Self::Client
     }
 
-    /// Whether somebody plays here.
+    /// Whether this app has a local player.
     #[must_use]
     pub fn has_local_player(self) -> bool {
         self != Self::Dedicated
@@ -70,7 +70,7 @@ pub enum ClientState {
     /// This app is no client.
     #[default]
     Disconnected,
-    /// A connection is being established, or was lost and is established again.
+    /// The connection is being established, for the first time or again after a loss.
     Connecting,
     /// The server has accepted this client.
     Connected,
@@ -86,21 +86,21 @@ pub enum ServerState {
     Running,
 }
 
-/// A message of a client: the connection has ended for good, or was never established. The app is
-/// offline again.
+/// Bevy message that a client's app gets when its connection has ended for good, or could not be
+/// established. The app is offline again.
 #[derive(Message, Clone, PartialEq, Eq, Debug)]
 pub struct Disconnected {
     /// The reason, for people.
     pub reason: String,
 }
 
-/// A run condition: this side decides what happens.
+/// A run condition: this side has authority over all objects.
 #[must_use]
 pub fn has_authority(mode: Res<'_, NetMode>) -> bool {
     mode.has_authority()
 }
 
-/// A run condition: somebody plays here.
+/// A run condition: this app has a local player.
 #[must_use]
 pub fn has_local_player(mode: Res<'_, NetMode>) -> bool {
     mode.has_local_player()
@@ -112,8 +112,8 @@ pub fn is_connected(state: Res<'_, State<ClientState>>) -> bool {
     *state.get() == ClientState::Connected
 }
 
-/// A run condition: the running tick was stepped before, and is replayed after a correction. Sounds
-/// and sparks were there already: `run_if(not(is_replaying))`.
+/// A run condition: the running tick was stepped before, and is replayed after a correction.
+/// Systems that play sounds or effects need `run_if(not(is_replaying))`, or they would repeat them.
 #[must_use]
 pub fn is_replaying(tick: Res<'_, crate::NetTick>) -> bool {
     tick.is_replay
@@ -157,10 +157,10 @@ pub trait NetCommandsExt {
     /// Becomes a client, which connects with a token.
     fn connect(&mut self, transport: impl Transport + Send + Sync + 'static, token: &[u8]);
 
-    /// Ends serving, hosting or being a client: the app is offline.
+    /// Stops the server or disconnects the client; the app is offline afterwards.
     fn disconnect(&mut self);
 
-    /// Disconnects a client at once, with a reason that it gets to read.
+    /// Disconnects a client at once, and sends it the reason.
     fn kick(&mut self, client: Entity, reason: &str);
 }
 
@@ -249,7 +249,7 @@ fn start_client(world: &mut World, transport: AnyTransport, token: &[u8]) {
     }
 }
 
-/// Declares the game of Play from the classes and messages of the app.
+/// Declares the game, for the play layer, from the classes and messages of the app.
 fn declare(world: &World) -> Option<Game> {
     let (Some(replication), Some(GameName { name, version })) =
         (world.get_resource::<Replication>(), world.get_resource::<GameName>())
@@ -290,7 +290,8 @@ pub(crate) fn begin(world: &mut World, mode: NetMode) {
     };
 }
 
-/// Ends the running mode: its connections, its clients and what they own.
+/// Ends the running mode: closes its connections, and despawns its clients with the entities that
+/// they own.
 pub(crate) fn stop(world: &mut World) {
     let now = world.resource::<Time<Real>>().elapsed();
     if let Some(mut client) = world.remove_resource::<NetClient>() {
@@ -314,17 +315,18 @@ pub(crate) fn stop(world: &mut World) {
     }
 }
 
-/// Connections that have ended, for as long as their last packets may have to be repeated.
+/// Connections that have ended, each with the time until which its last packets are retransmitted.
 #[derive(Resource, Default)]
 pub(crate) struct Lingering {
     clients: Vec<(Duration, Box<dyn ClientFace>)>,
     servers: Vec<(Duration, Box<dyn ServerFace>)>,
 }
 
-/// Time after which the other side has learned of the end, or will by its own timeout.
+/// Time for which the last packets of an ended connection are retransmitted. A peer that gets none
+/// of them notices the end by its own timeout.
 const LINGER: Duration = Duration::from_secs(2);
 
-/// Repeats the last packets of connections that have ended.
+/// Retransmits the last packets of connections that have ended.
 pub(crate) fn linger(time: Res<'_, Time<Real>>, mut lingering: ResMut<'_, Lingering>) {
     let now = time.elapsed();
     lingering.clients.retain_mut(|(until, client)| {

@@ -1,4 +1,4 @@
-//! Clients as entities, and what they own.
+//! Clients as entities, and the entities that they own.
 
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
@@ -7,10 +7,11 @@ use bevy_ecs::observer::On;
 use bevy_ecs::prelude::{Commands, Query, With};
 use tightwire::PeerId;
 
-/// A client, where the authority is: an entity that lives from its joining to its leaving.
+/// A client, as an entity on the side with authority. It is spawned when the client joins, and
+/// despawned when the client leaves.
 ///
-/// The local player of a listen server and of single player is one too, with [`LocalClient`]. So an
-/// observer of `On<Add, ConnectedClient>` makes a player in all modes.
+/// The local player of a listen server or of single player has this component too, with
+/// [`LocalClient`]. So an observer of `On<Add, ConnectedClient>` can spawn a player in all modes.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug)]
 #[component(immutable)]
 pub struct ConnectedClient {
@@ -26,11 +27,11 @@ pub struct LocalClient;
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ConnectionLost;
 
-/// The client that an entity belongs to: its inputs move the entity, and it predicts it. An owned
-/// entity goes with its client.
+/// The client that owns an entity: its inputs step the entity, and it predicts the entity. The
+/// entity is despawned with its client.
 ///
-/// The authority inserts it. On a client, its own entities have it too, with the entity of
-/// [`LocalClient`].
+/// The side with authority inserts this component. On a client, the client's own entities have it
+/// too, with the entity of [`LocalClient`].
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug)]
 #[relationship(relationship_target = Owns)]
 pub struct OwnedBy(pub Entity);
@@ -44,12 +45,12 @@ pub struct Owns(Vec<Entity>);
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Owned;
 
-/// Marks the entities that are simulated on this side: all replicated ones where the authority is,
-/// and the predicted ones of a client. Systems with `With<Simulated>` need no run condition.
+/// Marks the entities that this side simulates: all replicated entities on the side with authority,
+/// and the predicted entities on a client. Systems with `With<Simulated>` need no run condition.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Simulated;
 
-/// Marks what the local player owns.
+/// Adds `Owned` to the entities of the local player.
 pub(crate) fn mark_owned(
     inserted: On<'_, '_, Insert, OwnedBy>,
     owners: Query<'_, '_, &OwnedBy>,
@@ -64,7 +65,7 @@ pub(crate) fn mark_owned(
     };
 }
 
-/// Takes the mark away from what nobody owns.
+/// Removes `Owned` from an entity without an owner.
 pub(crate) fn unmark_owned(removed: On<'_, '_, Remove, OwnedBy>, mut commands: Commands<'_, '_>) {
     commands.entity(removed.entity).try_remove::<Owned>();
 }

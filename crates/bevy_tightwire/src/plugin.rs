@@ -51,7 +51,7 @@ impl PluginGroup for TightwirePlugins {
     }
 }
 
-/// The plugin of apps that can serve. On its own, for dedicated servers.
+/// The plugin of apps that can be a server. A dedicated server needs only this plugin.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TightwireServerPlugin {
     /// Name of the game.
@@ -82,7 +82,7 @@ impl Plugin for TightwireServerPlugin {
     }
 }
 
-/// The plugin of apps in which somebody plays: single player, host or client.
+/// The plugin of apps with a local player: single player, host or client.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TightwireClientPlugin {
     /// Name of the game.
@@ -120,9 +120,9 @@ impl Plugin for TightwireClientPlugin {
 /// The parts of a frame, for `before` and `after`.
 #[derive(SystemSet, Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NetworkSet {
-    /// `PreUpdate`: packets, clients that come and go, messages.
+    /// `PreUpdate`: packets are received, clients join and leave, messages are handed out.
     Receive,
-    /// `PreUpdate`: a client despawns, spawns, and writes what is shown now.
+    /// `PreUpdate`: a client despawns and spawns entities, and writes the shown states.
     Apply,
     /// `RunFixedMainLoop`: the game writes its [`LocalInput`](crate::LocalInput).
     WriteInput,
@@ -156,7 +156,7 @@ pub(crate) struct Roles {
     pub(crate) has_client: bool,
 }
 
-/// Adds what both plugins need, once.
+/// Adds the parts that both plugins need, if the other one has not added them yet.
 fn build_shared(app: &mut App, game: &str, version: &str) {
     if app.world().contains_resource::<GameName>() {
         return;
@@ -188,7 +188,7 @@ fn build_shared(app: &mut App, game: &str, version: &str) {
                 NetworkSet::Step
                     .after(RunFixedMainLoopSystems::BeforeFixedMainLoop)
                     .before(RunFixedMainLoopSystems::FixedMainLoop),
-                // Online, Play decides which ticks are due.
+                // Online, the play layer decides which ticks are due.
                 RunFixedMainLoopSystems::FixedMainLoop.run_if(step::is_driven_by_bevy),
             ),
         )
@@ -200,7 +200,7 @@ fn build_shared(app: &mut App, game: &str, version: &str) {
         .add_systems(PostUpdate, (step::send, mode::linger).in_set(NetworkSet::Send));
 }
 
-/// Makes the classes of the app, once all plugins are there.
+/// Makes the classes of the app, once all plugins are added.
 fn finish_shared(app: &mut App) {
     let world = app.world_mut();
     if world.contains_resource::<Replication>() {

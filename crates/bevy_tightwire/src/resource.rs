@@ -1,4 +1,4 @@
-//! Resources of the server, on clients.
+//! Replication of resources from the server to the clients.
 
 use bevy_app::{App, FixedPostUpdate, PreUpdate};
 use bevy_ecs::component::{Component, Mutable};

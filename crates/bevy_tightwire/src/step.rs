@@ -1,4 +1,4 @@
-//! Ticks: Play decides which ones are due, and `FixedMain` runs for each.
+//! Ticks: the play layer decides which ones are due, and `FixedMain` runs for each.
 
 use core::ops::Deref;
 
@@ -69,8 +69,8 @@ pub(crate) fn run_tick(world: &mut World, tick: NetTick) {
     world.run_schedule(FixedMain);
 }
 
-/// Writes the inputs of the tick into the `Controls` of entities. A client does it before the tick,
-/// since replays have inputs of their own.
+/// Writes the inputs of the tick into the `Controls` of entities. A client writes them before the
+/// tick, since each replayed tick has its own input.
 pub(crate) fn write_inputs(world: &mut World) {
     match *world.resource::<NetMode>() {
         NetMode::Offline => {

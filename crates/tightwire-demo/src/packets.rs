@@ -1,5 +1,5 @@
-//! The snapshots of a client, read once more beside the play layer: their fields are counted, and
-//! their states compared with the server's.
+//! A second decoder of a client's snapshots, besides the play layer: it counts the bits of fields,
+//! and compares the states with the server's.
 
 use std::sync::Mutex;
 use std::sync::mpsc;

@@ -1,6 +1,6 @@
 //! Seeded random numbers.
 
-/// A generator that mixes a counter: it decides nothing beyond the demo's scene.
+/// A SplitMix64 generator. It is used for the demo's scene, never for secrets.
 #[derive(Clone, Debug)]
 pub(super) struct Random(u64);
 

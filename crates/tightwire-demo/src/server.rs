@@ -1,8 +1,9 @@
 //! The server: simulates the world, which the play layer replicates to the clients.
 //!
 //! Server and clients are threads that communicate only through their sockets. A `Socket` around
-//! `Udp` on the client's side simulates the bad network. Besides, the threads share the published
-//! values, and the server's last worlds, to check that each client has exactly the same state.
+//! `Udp` on the client's side simulates the bad network. Besides their sockets, the threads share
+//! the published values, and the server's last worlds, by which each client checks that it has
+//! exactly the same state.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -102,7 +103,7 @@ impl<'s, T: Transport> DemoServer<'s, T> {
             cpu_timer.end();
             shared.sleep_until(self.server.next_time());
         }
-        // The clients stop at the same time and disconnect by themselves: waits for them.
+        // The clients stop at the same time, and disconnect by themselves until `end`.
         let end = shared.now() + SHUTDOWN_TIMEOUT;
         while shared.now() < end && self.server.peers().next().is_some() {
             self.server.receive(shared.now());

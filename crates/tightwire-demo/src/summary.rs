@@ -35,7 +35,7 @@ struct ClientSummary {
     loss: f64,
     round_trip_ms: f64,
     error_mm: f64,
-    /// Share of ticks whose input was not there in time.
+    /// Share of ticks whose input did not arrive in time.
     missing_inputs: f64,
     /// Share of compared snapshots that corrected the prediction.
     corrected: f64,

@@ -103,7 +103,7 @@ pub(crate) fn return_on_error(step: TokenStream) -> TokenStream {
     }
 }
 
-/// Generates the begin of a run, if a run begins here.
+/// Generates the beginning of a run, if one begins at this field.
 pub(crate) fn begin_run(bits: &TokenStream) -> TokenStream {
     quote! {
         if const { #bits > 0 } {
@@ -112,8 +112,8 @@ pub(crate) fn begin_run(bits: &TokenStream) -> TokenStream {
     }
 }
 
-/// Whether the code is only runs, one after the other: it must be inlined so that its position in
-/// the packet is known wherever it is used.
+/// Whether the code consists of runs only. Such code is inlined, so that the compiler knows its
+/// position in the packet wherever it is used.
 fn is_straight(item: &Item<Field>) -> bool {
     let Body::Struct(fields) = &item.body else { return false };
     let varies = |rule: &Rule| matches!(layout::width(rule), Width::Varies);
@@ -187,7 +187,7 @@ pub(crate) fn is_used(field: &Field) -> bool {
     field.rule.is_some() || field.default.is_some()
 }
 
-/// Generates the fields one after the other; the first one has the index `slot` in the slots of
+/// Generates the fields one after the other. `slot` is the index of the first field in the slots of
 /// `layout`.
 pub(crate) fn steps(
     fields: &[Field],
@@ -251,7 +251,7 @@ pub(crate) fn steps(
 /// The number of compressed floats that are quantised at once.
 const MOST_FLOATS: usize = 4;
 
-/// Whether a field is a compressed float with nothing behind it.
+/// Whether a field is a compressed float without a check after it.
 fn is_float(field: &Field) -> bool {
     matches!(field.rule, Some(Rule::Compressed { vector: None, .. })) && field.check.is_none()
 }
@@ -297,7 +297,7 @@ fn step(field: &Field, variant: usize, slot: &mut usize, place: Place) -> TokenS
     let alone = return_on_error(operation(rule, &quote!(__run.stream().named(#name)), &target));
     let mut code = match layout::width(rule) {
         _ if let Rule::Option { rule, .. } = rule => optional(rule, &target, &alone, &end),
-        // A writer puts the length into the word of the fields before, and the bytes end the run.
+        // A writer puts the length into the word of the preceding fields; the bytes end the run.
         _ if matches!(rule, Rule::Text { .. } | Rule::Blob { .. }) => quote! {
             if __S::WRITING {
                 #in_run
@@ -326,9 +326,9 @@ fn step(field: &Field, variant: usize, slot: &mut usize, place: Place) -> TokenS
     code
 }
 
-/// Generates an option. A writer puts the bit and a short value into the word of the fields before; a
-/// reader does not know whether the value follows. No closure has the value: it would be called, and
-/// the run would go through memory.
+/// Generates an option. A writer puts the bit and a short value into the word of the preceding
+/// fields; a reader does not know yet whether the value follows. The value is not coded in a
+/// closure: calling it would move the state of the run from registers to memory.
 fn optional(
     rule: &Rule,
     target: &TokenStream,

@@ -122,8 +122,8 @@ pub(crate) fn item(item: Item<RawField>) -> syn::Result<Item<Field>> {
             Body::Enum(variants.into_iter().map(variant).collect())
         }
     };
-    // The compiler finds it too late where there are parameters, and is not asked where there are
-    // other mistakes.
+    // The compiler reports this too late for a type with parameters, and not at all if there are
+    // other errors.
     if !item.generics.params.is_empty() || errors.has_any() {
         let fields: Vec<&Field> = match &body {
             Body::Struct(fields) => fields.iter().collect(),

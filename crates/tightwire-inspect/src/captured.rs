@@ -32,7 +32,8 @@ use tightwire_net::transport::{
 ///   [`handle_input`](Transport::handle_input).
 /// * **Addresses** are the given local address, and the peer's address if the transport knows it.
 ///   Otherwise, as within a process, the address is made from the connection's number: its lowest
-///   16 bits are the end of `10.0.0.0`, the next 14 are added to the port 49152.
+///   16 bits are the last two bytes of an address `10.0.x.y`, the next 14 bits are added to the
+///   port 49152.
 ///
 /// Received messages are in the file before they are handled. A write error ends the capture but
 /// not the session: see [`error`](Self::error).

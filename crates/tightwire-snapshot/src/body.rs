@@ -18,8 +18,8 @@ use tightwire_core::stream::{ErrorKind, ReadError, ReadStream, WriteStream};
 const CHECK: usize = 2;
 
 /// Writes the body with the updates into `bytes`; returns whether it fits into `limit` bytes.
-/// `model` is that of the baseline packet, and learns. The check covers the whole packet, and is
-/// filled in later.
+/// `model` is the model of the baseline packet, and becomes that of this packet. The check covers
+/// the whole packet, and is filled in later.
 pub(super) fn write(
     (protocol, level): (&Protocol, Level),
     updates: &mut ObjectUpdates,
@@ -149,23 +149,24 @@ pub(super) struct Body {
     serial: u64,
     users: u32,
     bytes: Vec<u8>,
-    /// Number of its updates.
+    /// Number of updates in the body.
     updates: usize,
-    /// Sums over its updates.
+    /// Sums over the updates, for the checksum of the packet.
     check: Check,
-    /// Model after the body.
+    /// Model as the body leaves it.
     model: Model,
     level: Level,
     baseline: Option<u64>,
     is_complete: bool,
-    /// `objects` and `before` are filled in, so that other receivers can share the body.
+    /// Whether `objects` and `baseline_objects` are filled in, so that other receivers can share
+    /// the body.
     is_shared: bool,
-    /// The room in bytes that was too small for the body, which has no bytes then. `None` if it
-    /// fitted.
+    /// The limit in bytes that was too small for the body, whose bytes are then unusable; `None` if
+    /// the body fits.
     too_long_for: Option<usize>,
     objects: Vec<BodyObject>,
-    /// Baselines of the objects that the baseline packet updates, for the level that predicts from
-    /// how much they change.
+    /// Baselines of the objects that the baseline packet updates. Only for `Level::Modeled`, whose
+    /// prediction of the updated objects depends on their motion.
     baseline_objects: Vec<BaselineId>,
 }
 
@@ -175,7 +176,7 @@ pub(super) struct BodyRequest<'r> {
     pub(super) view: &'r View,
     pub(super) chosen: &'r [Candidate],
     pub(super) is_complete: bool,
-    /// There are other receivers that may share the body.
+    /// Whether there are other receivers that may share the body.
     pub(super) is_shared: bool,
 }
 
@@ -195,8 +196,9 @@ impl<'r> BodyRequest<'r> {
 }
 
 impl Body {
-    /// Whether the body was coded from the same input, which has a baseline body of this serial, and
-    /// in no less room if it did not fit.
+    /// Whether the body was coded from the same input, whose baseline body has the serial number
+    /// `baseline`. A body that did not fit is the same only if `room` is no larger than its limit
+    /// was.
     pub(super) fn is_of(
         &self,
         request: BodyRequest<'_>,
@@ -245,8 +247,8 @@ impl Bodies {
         }
     }
 
-    /// Finds a body of this tick with the same input. `Some(None)` if one was tried and takes more
-    /// than `room` bytes.
+    /// Finds a body of this tick with the same input. Returns `Some(None)` if such a body was coded
+    /// and takes more than `room` bytes.
     pub(super) fn find(&self, request: BodyRequest<'_>, room: usize) -> Option<Option<u32>> {
         let baseline = self.baseline_serial(request.view);
         let found = self
@@ -298,8 +300,8 @@ impl Bodies {
         }
     }
 
-    /// Codes a body that is not in the list yet; whether it fits into `limit` bytes is known by
-    /// [`insert`](Self::insert).
+    /// Codes a body that is not in the list yet. [`insert`](Self::insert) returns whether it fits
+    /// into `limit` bytes.
     #[expect(clippy::too_many_arguments, reason = "the input, the limit and memory")]
     pub(super) fn code(
         &self,
@@ -352,7 +354,8 @@ impl Bodies {
             self.max_body_bytes = self.max_body_bytes.max(body.bytes.len());
             self.max_updates = self.max_updates.max(body.updates.min(RESERVED_UPDATES));
         }
-        // What did not fit is kept for receivers that would try the same.
+        // A body that did not fit is kept, so that receivers with the same input do not code it
+        // again.
         if fits || body.is_shared {
             body.users = 1;
             self.recent.push(place);
@@ -377,7 +380,7 @@ impl Bodies {
         self.list[body as usize].users += 1;
     }
 
-    /// Uncounts a receiver; the last one frees the body.
+    /// Counts a receiver less; the last one frees the body.
     pub(super) fn release(&mut self, body: u32) {
         let users = &mut self.list[body as usize].users;
         *users -= 1;
@@ -386,8 +389,8 @@ impl Bodies {
         }
     }
 
-    /// Returns the number of the body that the baseline packet of a receiver has; `None` without
-    /// one. Receivers that share a body have the same.
+    /// Returns the serial number of the body of a receiver's baseline packet; `None` without a
+    /// baseline. It is the same for receivers that share the body.
     pub(super) fn baseline_serial(&self, view: &View) -> Option<u64> {
         view.baseline().and_then(|baseline| Some(self.list[baseline.body? as usize].serial))
     }

@@ -39,7 +39,7 @@ use tightwire_core::stream::{Stream, Target, Wire};
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Description {
     fingerprint: u64,
-    /// Level of new receivers: for people, since each packet says its own.
+    /// Level of new receivers. Only informative: each packet has the level in its header.
     level: Level,
     ticks_per_second: u32,
     history: u32,

@@ -19,8 +19,8 @@ pub(super) const MAX_IN_FLIGHT: u32 = 96;
 /// that an ack covers, so that one ack that arrives covers all of them.
 pub(super) const MAX_LATE: u32 = 32;
 
-/// Number of packets that a header distinguishes: those before the baseline packet of the baseline
-/// packet that are not settled, then up to the baseline packet, then those in flight.
+/// Number of packets that a header distinguishes: those up to [`MAX_LATE`] before the baseline of
+/// the baseline packet, those from there to the baseline packet, and those in flight.
 pub(super) const PACKET_WINDOW: usize = (2 * MAX_IN_FLIGHT + MAX_LATE).next_power_of_two() as usize;
 
 /// Bits of the sequence number in the header.
@@ -35,7 +35,7 @@ pub(super) struct Header {
     pub(super) is_complete: bool,
     /// Level of the body.
     pub(super) level: Level,
-    /// Epoch of the sender; only a keyframe has it.
+    /// Epoch of the sender; only a keyframe contains it.
     pub(super) epoch: u32,
     /// Sequence number of the first packet since the sender's last resync.
     pub(super) start: u32,

@@ -42,7 +42,8 @@
 //! `packed` and `modeled`. Above, on the sending side, the `store` of the world, a `view` for each
 //! receiver, and `select`; on the receiving side, the `world`. A [`Trace`] tells which field each
 //! bit of a packet belongs to. `clock`, `interpolate`, `between` and `playback` show the world
-//! between snapshots; by `between` and `tombstones`, a sender looks back at what they showed.
+//! between snapshots; with `between` and `tombstones`, a sender reads the world as a receiver saw
+//! it.
 #![cfg_attr(not(feature = "std"), no_std)]
 
 extern crate alloc;

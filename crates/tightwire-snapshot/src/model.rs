@@ -6,9 +6,8 @@ use core::mem::replace;
 use super::protocol::Protocol;
 use super::{modeled, packed};
 
-/// Model of a packet: packets that have this one as their baseline continue from it. It has what
-/// the coders of both levels learned, and a packet of one level leaves the other as its baseline
-/// packet had it.
+/// Model of a packet, from which packets with this packet as their baseline continue. It has the
+/// learned state of both levels; a packet changes only that of its own level.
 #[derive(Debug, Default)]
 pub(super) struct Model {
     /// Statistics of the level `Packed`, for its writer only; its reader needs none.
@@ -16,7 +15,7 @@ pub(super) struct Model {
     /// Probabilities of the level `Modeled`; `None` before the first packet of that level. Packets
     /// of the other level share those of their baseline packet, since a copy is large.
     modeled: Option<Arc<modeled::State>>,
-    /// Memory of earlier probabilities, for reuse. Nobody shares it.
+    /// Memory of earlier probabilities, for reuse. No other model shares it.
     spare: Option<Arc<modeled::State>>,
 }
 

@@ -20,8 +20,8 @@ thread_local! {
 /// Checks the packets between a sender and a receiver.
 ///
 /// The first byte chooses the level and whether the sender has another receiver, which is honest.
-/// Then each action begins with a byte: its three lowest bits are the kind, as [`Session::act`] has
-/// them, and the others are for that.
+/// Then each action begins with a byte: its three lowest bits are the kind of the action, as
+/// [`Session::act`] lists them, and the higher bits are its parameter.
 pub(crate) fn replication(data: &[u8]) {
     let Some((choice, mut data)) = data.split_first() else { return };
     FIXED.with(|fixed| {
@@ -105,7 +105,7 @@ struct Packet {
     bytes: Vec<u8>,
     /// Objects of the world, and the indices of their values.
     world: Vec<(u32, usize)>,
-    /// Senders and views of them that there were before.
+    /// Number of senders and views before the current ones.
     view: u32,
 }
 
@@ -301,7 +301,7 @@ impl<'a> Session<'a> {
         self.source = match self.source {
             Source::None => Source::Honest(packet.view),
             Source::Honest(view) if view == packet.view => self.source,
-            // Between two senders there is a chance of the bits of a check.
+            // A packet of another sender passes the check with the probability of its bits.
             _ => Source::Hostile,
         };
         if self.source != Source::Hostile && received.is_complete {
@@ -350,7 +350,8 @@ impl<'a> Session<'a> {
         handled
     }
 
-    /// The receiver acks what it has, and the sender gets that, or may later.
+    /// Makes an ack of the receiver's packets. The sender handles it now if `is_sent`, or may
+    /// handle it later.
     fn ack(&mut self, is_sent: bool) {
         if let Some(ack) = self.receiver.ack() {
             self.acks.push(ack);

@@ -83,8 +83,8 @@ fn contents(receiver: &snapshot::Receiver) -> Contents {
     (receiver.newest(), objects)
 }
 
-/// Gives a receiver whatever comes: as it is, and as changes of honest packets; and again with the
-/// check that it should have, since a hostile sender computes that as well as anybody.
+/// Gives a receiver the input as a packet, and as changes of honest packets. Each is repeated with
+/// a correct check, since a hostile sender can compute it too.
 pub(crate) fn snapshots(data: &[u8]) {
     let Some((&[choice, lost], data)) = data.split_first_chunk::<2>() else { return };
     let (is_packed, lost) = (choice & 1 == 0, lost & LOST);

@@ -75,7 +75,7 @@ fn set_state(world: &mut World, state: ClientState) {
     world.resource_mut::<NextState<ClientState>>().set(state);
 }
 
-/// Shows what is to be shown now, then hands out the messages that speak of it.
+/// Writes the shown states to the world, then hands out the messages that are bound to them.
 fn apply(world: &mut World) {
     let Some(mut client) = world.remove_resource::<NetClient>() else { return };
     if world.contains_resource::<Replication>() {

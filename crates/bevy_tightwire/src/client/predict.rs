@@ -37,12 +37,12 @@ pub(crate) fn on_prespawned(mut world: DeferredWorld<'_>, context: HookContext) 
 
 /// Commands for entities that both sides despawn.
 pub trait NetEntityCommandsExt {
-    /// Despawns an entity in a fixed system. A client only hides it, by [`Disabled`], until the server
-    /// has despawned it too; if the server does not, it is there again.
+    /// Despawns an entity in a fixed system. A client only hides the entity, by [`Disabled`], until
+    /// the server has despawned it too. If the server does not, the client shows it again.
     fn net_despawn(&mut self);
 
-    /// Begins or ends the prediction of an entity that this client does not own, as one that it is
-    /// about to touch.
+    /// Begins or ends the prediction of an entity that this client does not own, for example one
+    /// that it is about to touch.
     fn net_predict(&mut self, is_predicted: bool);
 }
 
@@ -69,7 +69,8 @@ impl NetEntityCommandsExt for EntityCommands<'_> {
     }
 }
 
-/// Runs the ticks that are due, replays first, and shows where the predicted entities are.
+/// Runs the ticks that are due, replays first, and writes the shown states of the predicted
+/// entities.
 pub(crate) fn step(world: &mut World) {
     let Some(mut client) = world.remove_resource::<NetClient>() else { return };
     client.0.take_input(world);
@@ -185,7 +186,7 @@ impl ClientReplica {
         }
     }
 
-    /// Hands the state after a tick to Play, and keeps it.
+    /// Hands the state after a tick to the play layer, and keeps it.
     fn end_step(
         &mut self,
         world: &mut World,
@@ -246,7 +247,7 @@ impl ClientReplica {
         self.row = row;
     }
 
-    /// Hands the entities that the game has spawned in advance to Play.
+    /// Hands the predicted spawns of the game to the play layer.
     fn spawn_in_advance(
         &mut self,
         world: &mut World,
@@ -279,8 +280,8 @@ impl ClientReplica {
         }
     }
 
-    /// Writes where the predicted entities are shown: between the last two ticks, with the offset of
-    /// the last correction.
+    /// Writes the shown states of the predicted entities: interpolated between the last two ticks,
+    /// with the offset of the last correction.
     fn show_predicted(
         &mut self,
         world: &mut World,

@@ -25,7 +25,7 @@ pub(crate) struct ClientReplica {
     pub(super) objects: HashMap<ObjectId, Object>,
     /// Objects that were predicted in the last frame, sorted.
     pub(super) predicted: Vec<ObjectId>,
-    /// Objects with a component that names an entity which is not there yet.
+    /// Objects with a component that contains an entity which this client does not have yet.
     waiting: HashSet<ObjectId>,
     /// Objects whose owner may have changed.
     ownership: Vec<ObjectId>,
@@ -47,7 +47,7 @@ pub(super) struct Object {
     pub(super) stepped: RowBuffer,
     /// Tick of that step; `None` before the first.
     pub(super) stepped_at: Option<u32>,
-    /// Components are as they are shown, and not as they are simulated.
+    /// Whether the components have the shown values, and not the simulated ones.
     pub(super) is_shown: bool,
 }
 
@@ -115,7 +115,7 @@ impl ClientReplica {
         map.insert(id, entity);
     }
 
-    /// Applies everything that is to be shown now.
+    /// Applies the shown states of all objects that changed.
     pub(super) fn apply(
         &mut self,
         world: &mut World,
@@ -210,7 +210,7 @@ impl ClientReplica {
     ) {
         let Some(object) = self.objects.get_mut(&id) else { return };
         (object.stepped_at, object.is_shown) = (None, false);
-        // All components are written anew: those that were predicted have other values.
+        // All components are written again, since predicted ones have other values.
         object.cells.iter_mut().for_each(|cells| *cells = None);
         let entity = object.entity;
         if let Ok(mut entity) = world.get_entity_mut(entity) {
@@ -267,8 +267,8 @@ impl ClientReplica {
         let _ = world.try_despawn(object.entity);
     }
 
-    /// Lets the components that name an object wait for it: it may be relevant again later, as
-    /// another entity. Children stay, since they are objects of their own.
+    /// Makes the components that contain an entity wait for its object, which may become relevant
+    /// again later, as another entity. Children stay, since they are objects of their own.
     fn forget_references(
         &mut self,
         world: &mut World,
@@ -279,7 +279,8 @@ impl ClientReplica {
         let columns = replication.columns.iter().enumerate();
         for (column, _) in columns.filter(|(_, entry)| entry.settings.is_mapped) {
             for (&holder, object) in &mut self.objects {
-                // An entity is a cell with its id; another number at worst is written once more.
+                // A cell with the object's id may be the reference. If it is another number, the
+                // component is only written again.
                 let cells = &mut object.cells[column];
                 if cells.as_ref().is_some_and(|cells| cells.contains(&id.0)) {
                     *cells = None;

@@ -1,4 +1,4 @@
-//! One type of messages or events, one way.
+//! One type of messages or events, in one direction.
 
 use core::any::type_name;
 use core::time::Duration;
@@ -19,7 +19,7 @@ use crate::owner::{ConnectedClient, LocalClient};
 use crate::server::{Clients, Collector, NetSlot};
 use crate::step::NetTick;
 
-/// Maps the entities in a message to those on the wire, or back: a clone of it.
+/// Maps the entities in a clone of a message to those on the wire, or back.
 pub(crate) struct Mapping<M>(fn(&M, &mut WireEntities<'_>) -> M);
 
 impl<M> Clone for Mapping<M> {
@@ -115,7 +115,7 @@ impl<M: NetData, P: Port<M, FromClient<M>>> Channel for ClientChannel<M, P> {
                     log::warn!("`{}` is not sent: {error}", type_name::<M>());
                 }
             }
-            // The same bytes, so that a message is what it would be over the wire.
+            // Encoded and decoded, so that the message is rounded as it would be over the wire.
             _ => local.extend(copy(body, message)),
         });
         if let Some(client) = local_client(world).filter(|_| !local.is_empty()) {
@@ -207,7 +207,7 @@ impl<M: NetData, P: Port<ToClients<M>, M>> Channel for ServerChannel<M, P> {
     }
 }
 
-/// A copy of a message by way of its wire form; `Clone` is not asked of messages.
+/// Copies a message by its wire form, since messages need not be `Clone`.
 fn copy<M: NetData>(body: &mut Body<M>, message: &M) -> Option<M> {
     match body.mapping {
         // Entities stay those of this world.
@@ -261,7 +261,7 @@ impl Recipients {
     }
 }
 
-/// The client entity of the local player, where the authority is.
+/// The client entity of the local player, on the side with authority.
 fn local_client(world: &mut World) -> Option<Entity> {
     let mut local = world.query_filtered::<Entity, (With<LocalClient>, With<ConnectedClient>)>();
     local.iter(world).next()

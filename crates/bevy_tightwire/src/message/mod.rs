@@ -57,7 +57,7 @@ impl<M: Wire + Default + Send + Sync + 'static> NetData for M {}
 pub struct ToClients<M: Send + Sync + 'static> {
     /// The recipients.
     pub to: Recipients,
-    /// The moment at which a client gets it.
+    /// The moment at which a client reads the message.
     pub when: When,
     /// The message.
     pub message: M,
@@ -79,14 +79,14 @@ impl<M: Send + Sync + 'static> ToClients<M> {
         Self { to: Recipients::Except(client), when: When::InStep, message }
     }
 
-    /// Lets clients get it as soon as it arrives.
+    /// Hands the message out as soon as it arrives, whatever tick the client shows.
     #[must_use]
     pub fn now(mut self) -> Self {
         self.when = When::Now;
         self
     }
 
-    /// Lets clients get it once they have an entity.
+    /// Hands the message out once the client has an entity.
     #[must_use]
     pub fn with(mut self, entity: Entity) -> Self {
         self.when = When::With(entity);
@@ -108,8 +108,8 @@ pub enum Recipients {
     Remote,
 }
 
-/// The moment at which a client gets a message. A message that overtakes the state it speaks of is
-/// the usual bug, so the default is in step.
+/// The moment at which a client reads a message. By default messages are in step with the shown
+/// world, since a message that overtakes the state it refers to is a common bug.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum When {
     /// When the tick in which it was sent is shown.
@@ -123,7 +123,7 @@ pub enum When {
     At(u32),
 }
 
-/// A message or event of a client, where the authority is.
+/// A message or event of a client, on the side with authority.
 ///
 /// ```
 /// use bevy_ecs::prelude::*;
@@ -160,7 +160,7 @@ impl<M: Send + Sync + 'static> Deref for FromClient<M> {
 
 /// Commands that trigger events on the other side.
 pub trait NetTriggerExt {
-    /// Triggers an event as [`FromClient`] where the authority is.
+    /// Triggers an event as [`FromClient`] on the side with authority.
     fn client_trigger<E: Event>(&mut self, event: E);
 
     /// Triggers an event on its recipients.
@@ -177,12 +177,12 @@ impl NetTriggerExt for Commands<'_, '_> {
     }
 }
 
-/// A type of messages or events, one way.
+/// A type of messages or events, in one direction.
 pub(crate) trait Channel: Send + Sync {
     /// Name and schema of the messages.
     fn declaration(&self) -> (&'static str, Schema);
 
-    /// Sends what was written, and hands the part for this side to it.
+    /// Sends the messages that were written, and hands out those that are addressed to this side.
     fn flush(&mut self, world: &mut World, outlet: Outlet<'_>);
 
     fn receive_from_clients(&mut self, _: &mut World, _: &mut dyn ServerFace) {}

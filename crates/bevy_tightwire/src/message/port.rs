@@ -7,12 +7,13 @@ use bevy_ecs::message::{Message, MessageCursor, Messages};
 use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
 
-/// Takes what systems have written, as `O`, and hands out what arrived, as `A`.
+/// Messages or events of an app: takes those that systems have written, of type `O`, and hands out
+/// received ones, of type `A`.
 pub(crate) trait Port<O, A>: Send + Sync + 'static {
     /// Calls `take` for everything that was written since the last call.
     fn take(&mut self, world: &mut World, take: &mut dyn FnMut(&mut World, &O));
 
-    /// Hands out what arrived.
+    /// Hands a received message or event to the world.
     fn hand_out(&mut self, world: &mut World, arrived: A);
 }
 

@@ -16,21 +16,22 @@ use crate::column::Since;
 use crate::face::ServerFace;
 use crate::registry::ColumnEntry;
 
-/// The replicated entities, and what happened to them since the last tick.
+/// The replicated entities, and their changes since the last collection.
 #[derive(Resource, Default)]
 pub(crate) struct Collector {
     slots: Vec<Option<Slot>>,
     by_id: HashMap<ObjectId, Entity>,
     free: Vec<u32>,
-    /// Entities that are replicated from now on.
+    /// Entities whose replication begins with the next collection.
     spawned: Vec<Entity>,
     despawned: Vec<u32>,
-    /// Slots and places of components that changed.
+    /// Slots of entities, and columns of their components that changed.
     changed: Vec<(u32, usize)>,
     removed: Vec<(u32, ComponentId)>,
-    /// References to entities that were not replicated when they were written.
+    /// Slots and columns of components that contain an entity which was not replicated yet. They
+    /// are written again in the next collection.
     unresolved: Vec<(u32, usize)>,
-    /// Places of such components in the row that was made last.
+    /// Columns of such components in the row that was made last.
     dangling: Vec<usize>,
     pub(super) relevancy: Relevancy,
     /// Change tick of the last collection; `None` if everything is to be collected.
@@ -64,7 +65,7 @@ impl Collector {
     }
 
     pub(super) fn handle_spawned(&mut self, entity: Entity) {
-        // Before the first collection, all entities are looked for anyway.
+        // The first collection finds all entities by a query.
         if self.last.is_some() {
             self.spawned.push(entity);
         }
@@ -140,7 +141,7 @@ impl Collector {
     ) {
         let has_despawned = self.remove_despawned(server);
         if !server.has_players() {
-            // Nobody looks: the first player gets everything as it is then.
+            // Without players nothing is collected. When the first one joins, the whole world is.
             self.spawned.clear();
             self.removed.clear();
             self.relevancy.clear();
@@ -186,7 +187,8 @@ impl Collector {
         }
     }
 
-    /// Writes the components with entities once more, since an entity that they name may be gone.
+    /// Marks all components that contain entities as changed, since one of these entities may be
+    /// gone.
     fn mark_references(&mut self, world: &World, replication: &Replication) {
         for (column, entry) in replication.columns.iter().enumerate() {
             if entry.settings.is_mapped {
@@ -308,7 +310,7 @@ impl Collector {
                 let is_written = written.is_some();
                 match written {
                     Some(cells) => edit.put(field.cells.clone(), cells),
-                    // A value that cannot be written leaves the one before.
+                    // If a value cannot be quantised, the previous one stays.
                     None if is_sent => continue,
                     None => edit.clear(field.cells.clone()),
                 }
@@ -328,14 +330,15 @@ impl Collector {
         }
     }
 
-    /// Returns the entity on the wire of a replicated entity.
+    /// Returns the wire form of an entity, which stands for its object id; `None` if the entity is
+    /// not replicated.
     fn wire_entity(&self, world: &World, entity: Entity) -> Option<Entity> {
         self.id_of(*world.get::<NetSlot>(entity)?)?.to_wire_entity()
     }
 }
 
-/// Quantises a component; `None` if the entity does not have it, or if it cannot be written, which
-/// is reported.
+/// Quantises a component. Returns `None` if the entity does not have the component, or if its value
+/// cannot be quantised, which is logged.
 fn quantise<'c>(
     entry: &'c mut ColumnEntry,
     entity: bevy_ecs::world::EntityRef<'_>,
@@ -351,7 +354,7 @@ fn quantise<'c>(
     }
 }
 
-/// The row of an entity that a client predicts to spawn, and its class.
+/// Returns the row of an entity whose spawn a client predicts.
 pub(crate) fn predicted_row<'r>(
     world: &World,
     replication: &mut Replication,

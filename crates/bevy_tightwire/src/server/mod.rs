@@ -1,4 +1,4 @@
-//! The side with authority: clients that come and go, and what is replicated to them.
+//! The side with authority: its clients, and the entities that are replicated to them.
 
 mod collect;
 mod relevancy;
@@ -24,7 +24,7 @@ use crate::mode::NetMode;
 use crate::owner::{ConnectedClient, ConnectionLost, Simulated};
 use crate::plugin::NetworkSet;
 
-/// Replicates an entity: the side with authority inserts it.
+/// Marks an entity as replicated. The side with authority inserts this component.
 ///
 /// All registered components of the entity are then on every client to which it is relevant, until
 /// it is despawned or the marker is removed.
@@ -67,8 +67,8 @@ fn on_not_replicated(mut world: DeferredWorld<'_>, context: HookContext) {
     }
 }
 
-/// Returns the object that a replicated entity of a server is; `None` before its first tick, and
-/// while no client is connected.
+/// Returns the object id of a replicated entity on a server; `None` before the entity's first tick,
+/// and while no client is connected.
 #[must_use]
 pub fn object_of(world: &World, entity: Entity) -> Option<tightwire::ObjectId> {
     world.get_resource::<Collector>()?.id_of(*world.get::<NetSlot>(entity)?)
@@ -97,8 +97,8 @@ pub(crate) fn build(app: &mut App) {
     relevancy::build(app);
 }
 
-/// Notes each removed component of a replicated entity. `RemovedComponents` would not do: Bevy drops
-/// them in each frame, and not each frame has a tick.
+/// Notes each removed component of a replicated entity. `RemovedComponents` would miss some: Bevy
+/// clears them in each frame, and not each frame has a tick.
 pub(crate) fn observe_removals(world: &mut World, replication: &Replication) {
     let components: Vec<_> = replication.columns.iter().map(|entry| entry.component).collect();
     if components.is_empty() {

@@ -14,14 +14,14 @@ use super::{Collector, NetSlot};
 use crate::face::ServerFace;
 use crate::owner::{ConnectedClient, OwnedBy};
 
-/// The clients to which an entity is relevant. Without it, it is relevant to all:
+/// The clients to which an entity is relevant. Without this component it is relevant to all:
 /// [`Scope::Always`].
 #[derive(Component, Clone, Copy, PartialEq, Debug, Default)]
 #[component(immutable)]
 pub struct NetScope(pub Scope);
 
-/// The weight of an entity, by which its priority is multiplied where bandwidth is short. Without
-/// it, 1.
+/// The weight by which an entity's priority is multiplied when the budget is too small for all
+/// entities. Without this component, 1.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug)]
 #[component(immutable)]
 pub struct NetPriority(pub u8);
@@ -36,17 +36,17 @@ pub struct ClientRooms(pub Vec<RoomId>);
 #[component(immutable)]
 pub struct ClientTeam(pub TeamId);
 
-/// The positions that a client sees the world from, on its [`ConnectedClient`] entity. Without it,
-/// those of the entities that it owns.
+/// The positions from which a client sees the world, on its [`ConnectedClient`] entity. Without
+/// this component, the positions of the entities that the client owns.
 #[derive(Component, Clone, PartialEq, Debug, Default)]
 #[component(immutable)]
 pub struct Viewer(pub Vec<Vec3>);
 
-/// Marks an entity that both sides spawn in the same tick: the owner in advance, with the same
-/// number. When the server's arrives, the owner's entity becomes it.
+/// Marks an entity that both sides spawn in the same tick with the same number: the owner predicts
+/// the spawn. When the server's object arrives, the owner's entity becomes its entity.
 ///
-/// The number tells apart the spawns of one client in one tick. It is the game's, since two worlds
-/// iterate over their entities in different orders.
+/// The number distinguishes the spawns of one client in one tick. The game chooses it, since two
+/// worlds iterate over their entities in different orders.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[component(immutable, on_add = crate::client::on_prespawned)]
 pub struct PreSpawned(pub u8);

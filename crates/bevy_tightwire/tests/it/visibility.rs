@@ -38,7 +38,7 @@ fn clients(net: &mut bevy_tightwire::TestNet) -> Vec<Entity> {
     let world = net.server.world_mut();
     let mut clients: Vec<_> =
         world.query_filtered::<Entity, With<ConnectedClient>>().iter(world).collect();
-    // Which one is which is told by what it owns.
+    // The owned entity tells which client is which.
     let marks: Vec<_> = clients
         .iter()
         .map(|client| net.server.world_mut().spawn((Replicated, OwnedBy(*client), Health(1))).id())
@@ -149,7 +149,7 @@ fn references_and_children_are_those_of_the_client() {
     let target_there = there(&net, target).unwrap();
     let world = net.clients[0].world();
     assert_eq!(world.get::<Follows>(follower_there), Some(&Follows(target_there)));
-    // The target is gone: nobody waits for the dead.
+    // The target is despawned: components that refer to it no longer wait for it.
     net.server.world_mut().despawn(target);
     net.run(seconds(1.0));
     let world = net.clients[0].world();

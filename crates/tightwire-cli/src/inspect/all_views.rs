@@ -27,8 +27,8 @@ pub(crate) struct AllViews {
 }
 
 impl AllViews {
-    /// Makes the views of a capture with its own identity, or with `meaning` if given; with
-    /// `field`, of this field alone.
+    /// Makes the views of a capture with its own identity, or with `identity_of_capture` if given.
+    /// With `field`, the views are of this field alone.
     pub(crate) fn of(
         file: &[u8],
         identity_of_capture: Option<CaptureIdentity>,

@@ -11,7 +11,7 @@ use super::snapshots::Snapshots;
 use super::survey::{KindTotal, Line, Survey};
 use super::values::{Numbers, Sample, Values};
 
-/// References to the collected data, with the circumstances of the reading.
+/// The data collected from a capture, and how the capture was read.
 pub(crate) struct Summary<'a> {
     /// Name of the file.
     pub(crate) name: &'a str,
@@ -107,7 +107,8 @@ pub(crate) struct Document<'a> {
     missing_bytes: u64,
     skipped: u64,
     other_ports: u64,
-    /// Datagrams of a session's port that are no records of it, as encrypted ones.
+    /// Datagrams of a session's port that are not records of the session, for example encrypted
+    /// ones.
     #[serde(skip_serializing_if = "is_zero")]
     no_records: u64,
     read_bytes_per_second: Option<f64>,
@@ -142,7 +143,7 @@ struct ValuesDocument {
     last: Vec<Sample>,
 }
 
-/// Whether there is nothing to say.
+/// Whether a count is zero, so that the document leaves it out.
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_zero(count: &u64) -> bool {
     *count == 0

@@ -346,8 +346,8 @@ fn invalid_schema_files_are_refused_with_a_reason() {
     assert!(error.contains("/player.json: the block at byte 0: "), "{error}");
 }
 
-/// Neither a schema nor a capture that somebody changed makes the program fail in any other way
-/// than with a sentence.
+/// A damaged schema or capture is read or refused with an error message, and never makes the
+/// program panic.
 #[test]
 fn changed_files_are_refused_or_read() {
     let json = serde_json::to_vec(&Schema::of::<Player>()).unwrap();

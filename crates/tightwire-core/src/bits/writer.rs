@@ -44,8 +44,9 @@ pub struct Checkpoint {
     word: u64,
     /// Number of bits written into the word, `0..64`.
     used: u32,
-    /// Bit of the first refused value, above eight bits for the reason; or [`NONE_REFUSED`]. One
-    /// number, since every field that can be refused carries it past the refusal.
+    /// Position in bits of the first refused value, shifted left by [`REASON_BITS`], and the reason
+    /// below it; or [`NONE_REFUSED`]. One number instead of two, since the code of every field that
+    /// can be refused carries it along.
     refused: u64,
 }
 
@@ -114,8 +115,8 @@ impl<'a> BitWriter<'a> {
 
     /// Writes the lowest `width` bits of `value`, `width` being `0..=64`.
     ///
-    /// A value that needs more bits, or a larger width, is remembered as a mistake, and `finish`
-    /// refuses the packet.
+    /// A value that needs more bits, or a width above 64, is refused: `finish` then returns an
+    /// error.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn write_bits(&mut self, value: u64, width: u32) {
         match LARGEST.get(width as usize) {
@@ -299,7 +300,7 @@ impl<'a> BitWriter<'a> {
         self.store_word();
         let (refusal, needed_bits, capacity_bits) =
             (self.refusal(), self.position(), self.capacity());
-        // Shorter code than `div_ceil`, which avoids an overflow that no packet length reaches.
+        // Less code than `div_ceil`, which also guards against an overflow that no packet reaches.
         match self.data.get(..((needed_bits + 7) >> 3) as usize) {
             Some(packet) if refusal.is_none() => Ok(packet),
             _ => {

@@ -42,13 +42,13 @@ const CODINGS: [SubsetCoding; 5] = [
     SubsetCoding::Best,
 ];
 
-/// The number for a reader to read into.
+/// The number that a reader overwrites.
 pub(super) const ZERO: Number = Number::Unsigned(0);
 
-/// The range for a reader to read into.
+/// The range that a reader overwrites.
 const UNIT: FloatRange = FloatRange::new(0.0, 1.0, 1.0);
 
-/// An operation with its parameters.
+/// Serializes an operation with its parameters.
 pub(super) fn op<S: Stream>(op: &mut Op, stream: &mut S) -> Result<(), S::Error> {
     let mut kind = OPS.iter().position(|name| *name == op.name()).unwrap_or(OPS.len());
     stream.named("op").variant(&mut kind, OPS.len(), |kind| OPS[kind])?;
@@ -128,7 +128,7 @@ fn blank(kind: usize) -> Op {
     }
 }
 
-/// Two bounds of one type.
+/// Serializes two bounds of the same type.
 fn bounds<S: Stream>(min: &mut Number, max: &mut Number, stream: &mut S) -> Result<(), S::Error> {
     let mut signed = matches!(min, Number::Signed(_));
     stream.named("signed").bool(&mut signed)?;
@@ -139,14 +139,14 @@ fn bounds<S: Stream>(min: &mut Number, max: &mut Number, stream: &mut S) -> Resu
         match bound {
             Number::Unsigned(bound) => stream.named(name).varint(bound)?,
             Number::Signed(bound) => stream.named(name).varint(bound)?,
-            // Refused by the validation before it was written.
+            // The validation refuses such bounds before they are written.
             Number::Float(_) | Number::Double(_) => stream.refuse()?,
         }
     }
     Ok(())
 }
 
-/// A constant of a condition.
+/// Serializes a constant of a condition.
 pub(super) fn number<S: Stream>(number: &mut Number, stream: &mut S) -> Result<(), S::Error> {
     const KINDS: [&str; 4] = ["unsigned", "signed", "float", "double"];
     let mut kind = match number {

@@ -149,8 +149,9 @@ pub(super) fn int_relative<S: Stream>(
     Ok(())
 }
 
-/// A difference on a ladder, or what is sent above it: a number and the largest one; `None` if there
-/// is no such difference. The value begins at `start`.
+/// Codes a difference by the steps of `ladder`. A larger difference is sent as the number in
+/// `beyond`, which also has its largest value; `None` if there are no larger differences. The value
+/// begins at the bit `start`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn rung<S: Stream>(
     stream: &mut S,

@@ -270,8 +270,8 @@ impl<S: RawStream> RawStream for Run<'_, S> {
             if self.refusals.add(kind, offset) {
                 return Ok(());
             }
-            // Of any other kind, the position is told at once, behind the refusals before it. The
-            // run ends here, so that nothing is left of it where the bytes of a text would end it.
+            // A refusal that `refusals` cannot hold is reported at once, after those before it. The
+            // run ends here, so that no part of it is left when the bytes of a string end it.
             self.end_run()?;
         }
         self.stream.refuse_at(kind, bit)

@@ -195,7 +195,7 @@ impl Iterator for Indices<'_> {
     #[inline]
     fn next(&mut self) -> Option<usize> {
         while self.word == 0 {
-            // Words are asked first: where there are many indices, a list that is empty costs nothing.
+            // Words come first: if there are many indices, the list is empty and costs nothing.
             let Some(&word) = self.words.get(self.next_word) else {
                 return self.few.next().map(|&index| index as usize);
             };

@@ -264,7 +264,7 @@ fn rice<S: Stream>(
     })
 }
 
-/// Quotients below this have room in a word beside a one bit and any remainder.
+/// Quotients below this fit into one word together with a one bit and any remainder.
 const SHORT_QUOTIENT: u32 = 24;
 
 /// Takes a gap and its width from the next bits; `None` if its quotient is long.

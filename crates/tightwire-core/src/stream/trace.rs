@@ -50,8 +50,8 @@ pub struct TraceStream<S> {
 #[derive(Debug, Default)]
 struct Open {
     node: usize,
-    /// Index of the nameless operation that stands for the option or the element itself, while it
-    /// is the only one in it.
+    /// Index of the only operation so far in an option or element, if the operation is nameless: it
+    /// shares the path of its scope.
     alone: Option<usize>,
 }
 
@@ -245,7 +245,7 @@ impl<S: RawStream> RawStream for TraceStream<S> {
     }
 }
 
-/// Returns the name of a type without its modules and those of its parameters.
+/// Returns the name of a type without module paths, also in its type parameters.
 pub(super) fn short_type_name(name: &str) -> String {
     let is_in_path = |char: char| char.is_alphanumeric() || "_:".contains(char);
     let mut short = String::with_capacity(name.len());

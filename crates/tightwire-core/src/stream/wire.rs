@@ -300,8 +300,9 @@ pub fn decode<T: Wire + Default>(packet: &[u8]) -> Result<T, ReadError> {
     if packet.len() != length {
         return Err(wrong_length::<T>(packet));
     }
-    // The address of the value goes nowhere, so that its fields stay in registers up to the caller's
-    // place. A copy right after the fields were stored one by one would stall on the stores.
+    // The address of the value does not escape, so that its fields stay in registers until they are
+    // stored in the caller's place. A copy right after the fields were stored one by one would
+    // stall on the stores.
     let mut value = T::default();
     read(&packet[..length], &mut value)?;
     Ok(value)

@@ -155,7 +155,7 @@ fn failing_recordings_are_reported() {
     assert!(errors.contains("/nowhere/demo.pcapng: "), "{errors}");
 }
 
-/// Returns the response to a path; `None` before there is one.
+/// Requests a path, and returns the response; `None` while the server has none.
 fn answer(address: &str, path: &str) -> Option<String> {
     let mut stream = TcpStream::connect(address).unwrap();
     let request = format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");

@@ -30,9 +30,9 @@ use tightwire_snapshot as snapshot;
 /// the reader panic or loop. No [`BufReader`] is needed around `reader`.
 ///
 /// Packets without a whole datagram are skipped and [counted](Self::skipped): other protocols,
-/// fragments, truncated packets, and links other than Ethernet, plain IP, Linux's "any" of both
-/// kinds, and the loopback of BSD and macOS. Blocks of other kinds, among them packets without a
-/// time, are skipped and not counted. Checksums are not verified.
+/// fragments, truncated packets, and links other than Ethernet, raw IP, Linux cooked capture
+/// (versions 1 and 2), and the loopback of BSD and macOS. Blocks of other kinds, among them packets
+/// without a time, are skipped and not counted. Checksums are not verified.
 ///
 /// ```
 /// use tightwire::inspect::{Capture, CaptureWriter, Direction};
@@ -57,7 +57,7 @@ pub struct Capture<R> {
     pub(super) at: u64,
     /// File offset of the next block.
     pub(super) next_at: u64,
-    /// The current block; kept for its memory.
+    /// Bytes of the current block, kept to reuse the memory.
     pub(super) block: Vec<u8>,
     has_ended: bool,
     /// Whether the file is of the older format, pcap: a header, then only packets.

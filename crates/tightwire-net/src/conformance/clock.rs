@@ -22,13 +22,13 @@ enum Kind {
 }
 
 impl Clock {
-    /// Minimum length of a frame, also if an event is due before: shorter ones would make the suite
-    /// slow.
+    /// Minimum length of a frame, even if an event is due earlier: shorter frames would make the
+    /// suite slow.
     const STEP: Duration = Duration::from_millis(1);
 
-    /// Makes a clock that jumps to the next event, so that minutes take no time. For transports
-    /// over a simulated network, whose arrivals are in their
-    /// [`next_time`](crate::transport::Transport::next_time).
+    /// Makes a virtual clock that jumps to the next event, so that simulated minutes pass at once.
+    /// For transports over a simulated network, whose
+    /// [`next_time`](crate::transport::Transport::next_time) includes the arrival of packets.
     #[must_use]
     pub fn jumping() -> Self {
         Self(Kind::Jumping(Duration::ZERO))
@@ -49,7 +49,7 @@ impl Clock {
         }
     }
 
-    /// Advances to the next event, or by `most`.
+    /// Advances to the next event, by at most `most`. A clock of real time sleeps for one step.
     pub(super) fn advance(&mut self, next: Option<Duration>, most: Duration) {
         match &mut self.0 {
             Kind::Jumping(now) => {

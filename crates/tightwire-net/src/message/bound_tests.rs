@@ -164,7 +164,7 @@ fn the_messages_that_are_held_are_bounded_per_peer() {
     let (mut messenger, hostile) = messenger();
     let honest = messenger.add_peer(1200);
     let sparks: Vec<_> = (0..300).map(|size| (Spark { size }, at(500))).collect();
-    // In batches of their own, so that they are few bytes.
+    // One batch for each message, so that few bytes are held.
     for spark in &sparks {
         echo(&mut messenger, hostile, core::slice::from_ref(spark));
     }
@@ -227,7 +227,7 @@ fn a_malformed_binding_is_refused_and_the_next_message_is_not() {
         &[16, 0x84, 2, 0, 0, 1, 2],
         &[16, 0x84, 5, 0, 0, 0, 0, 0x10, 9, 0],
         &[16, 0xc4, 2, 0, 0, 9, 0],
-        // Nothing behind the binding.
+        // No body after the binding.
         &[16, 0x44, 2, 0, 0, 9, 0],
     ];
     for case in cases {

@@ -11,17 +11,17 @@ use tightwire_core::schema::{Schema, SchemaError};
 use tightwire_core::stream::{Binary, Condition, Field, Name, Number, Op, Shape, Wire as _};
 
 impl<C: 'static> Messenger<C> {
-    /// Returns the schema of one message as a capture of a session holds it, with its header: a
-    /// struct of `number`, `stage`, `size` and `channel`, and of every message, each present when
-    /// the number is its own; last, the part of a message that is [too
+    /// Returns the schema of one record in a capture of a session: a struct of the header's fields
+    /// `number`, `stage`, `size` and `channel`, then one field for each type of message, present if
+    /// `number` is that of the type. The last field is the beginning of a message that is [too
     /// long](crate::message::RawMessage::CUT) for a record.
     /// [`messages_in`](crate::message::messages_in) and
     /// [`RawMessage::write_record`](crate::message::RawMessage::write_record) make such records
     /// from a batch.
     ///
-    /// A check within a message is 32 bits like others here. A message that has the name of a field
-    /// of the header cannot be captured; the captures of one that is serialized by hand may not be
-    /// readable.
+    /// A check within a message is described as 32 plain bits. A message with the name of a header
+    /// field cannot be captured. A message whose `Wire` is implemented by hand may not be readable
+    /// in a capture.
     ///
     /// ```
     /// # use tightwire::{Context, Delivery, Message, Wire};
@@ -86,8 +86,8 @@ impl<C: 'static> MessengerBuilder<C> {
     }
 }
 
-/// Returns a struct of the header's fields, and each message when the number is its own. The
-/// messages come in the order of their numbers.
+/// Returns a struct of the header's fields, and a field for each message, present if `number` is
+/// the message's. `messages` are in the order of their numbers.
 pub(super) fn capture_schema<'e>(
     messages: impl Iterator<Item = (&'e str, Shape)>,
 ) -> Result<Schema, SchemaError> {
@@ -119,7 +119,7 @@ fn with_checks(shape: Shape) -> Shape {
         let fields = fields.into_iter().enumerate();
         fields
             .map(|(place, field)| match field.shape {
-                // A check may have the name of a field or of another check; a number may not.
+                // A check may share its name with a field or another check; plain bits may not.
                 Shape::Op(Op::Check { .. }) => {
                     let name = Name::from(format!("check {place}"));
                     Field { name, shape: with_checks(field.shape), ..field }

@@ -55,8 +55,8 @@ pub struct MessengerConfig {
 impl MessengerConfig {
     /// Largest number of bytes of one peer's waiting batches in all, unless it is a single batch:
     /// twice [`max_fragmented`](Self::max_fragmented), since the largest batch would otherwise wait
-    /// for ever beside others. Their memory is at most twice as much, or 2048 bytes for each waiting
-    /// message.
+    /// for ever if others are queued. The batches take at most twice as much memory, or 2048 bytes
+    /// for each waiting message.
     #[must_use]
     pub const fn peer_bytes(&self) -> usize {
         self.max_fragmented.saturating_mul(2)

@@ -154,7 +154,7 @@ pub enum RegistryError {
     Twice(&'static str),
     /// There are more types than numbers.
     TooMany(usize),
-    /// A limit cannot work.
+    /// A limit is invalid, alone or beside another.
     Limit(LimitError),
 }
 

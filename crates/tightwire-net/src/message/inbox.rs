@@ -70,11 +70,11 @@ pub(super) struct QueuedMessage {
 pub(super) struct DeferredMessage {
     pub(super) sender: PeerId,
     pub(super) bound: Bound,
-    /// Time at which it came.
+    /// Time at which the message arrived.
     pub(super) time: Duration,
-    /// Bytes of its batch.
+    /// Size of the message's batch in bytes.
     pub(super) batch_len: usize,
-    /// The message counts as held.
+    /// Whether the message counts as held.
     pub(super) is_held: bool,
 }
 

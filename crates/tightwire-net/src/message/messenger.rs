@@ -253,8 +253,8 @@ impl<C: 'static> Messenger<C> {
         }
     }
 
-    /// Sets whether a peer is blocked for the delivery that fragments alone: large batches wait for
-    /// it, and the others pass them.
+    /// Sets whether a peer is blocked only for the fragmented delivery: its batches wait, and
+    /// batches of other deliveries overtake them.
     ///
     /// ```
     /// # use tightwire::{Context, Delivery, Message, Wire};

@@ -1,7 +1,7 @@
 //! The bytes that may be sent to a peer, and the level of its snapshots.
 //!
-//! [`Budget`] follows the connection: a token bucket whose rate is a share of what congestion control
-//! allows, so that state does not wait behind itself. [`AutoLevel`] spends the server's time on
+//! [`Budget`] is a token bucket whose rate is a share of what congestion control allows, so that a
+//! snapshot does not queue behind an older one. [`AutoLevel`] spends the server's time on
 //! compression only where bytes are short.
 
 use std::time::Duration;
@@ -12,35 +12,38 @@ use crate::transport::Path;
 
 /// Token bucket of the bytes to a peer.
 ///
-/// Each `send` calls [`refill`](Self::refill), which also takes out what the connection sent beside
-/// snapshots, then [`snapshot`](Self::snapshot); [`spend`](Self::spend) says what was sent; the rest
-/// is for [`background`](Self::background) data.
+/// Each `send` calls [`refill`](Self::refill), which also subtracts the bytes that the connection
+/// sent besides snapshots. Then [`snapshot`](Self::snapshot) is the budget of the snapshot,
+/// [`spend`](Self::spend) subtracts the bytes that were sent, and [`background`](Self::background)
+/// is the rest, for assets.
 #[derive(Clone, Debug)]
 pub(crate) struct Budget {
     /// Largest rate in bytes per second; `None` if only the connection limits it.
     max_rate: Option<u32>,
     /// Duration of a tick in seconds.
     tick: f64,
-    /// Bytes in the bucket; below 0 after snapshots of the least size.
+    /// Bytes in the bucket. Negative, a debt, if snapshots of [`LEAST_SNAPSHOT`] bytes exceed the
+    /// rate.
     bytes: f64,
-    /// Most bytes in the bucket, and the debt at which snapshots stop.
+    /// Capacity of the bucket in bytes, and the debt at which snapshots stop.
     cap: f64,
-    /// Bytes per second.
+    /// Rate in bytes per second, as of the last refill.
     rate: f64,
     /// Time of the last refill; `None` before the first.
     filled_at: Option<Duration>,
-    /// Bytes of half the rate that are not spent: what snapshots and messages leave is for assets.
+    /// Bytes of a second bucket, refilled at half the rate: assets get what snapshots and messages
+    /// leave in it.
     half: f64,
     max_datagram: usize,
     datagram_room: usize,
     /// Bytes that the connection had sent at the last refill; `None` before the first.
     sent_before: Option<u64>,
-    /// Bytes of snapshots and assets since then.
+    /// Bytes of snapshots and assets since the last refill.
     spent: u64,
 }
 
 impl Budget {
-    /// Creates a bucket that is full at the first refill. A `max_rate` of 0 is none.
+    /// Creates a bucket that is full at the first refill. A `max_rate` of 0 means no limit.
     pub(crate) fn new(max_rate: u32, tick_rate: u32) -> Self {
         Self {
             max_rate: (max_rate > 0).then_some(max_rate),
@@ -57,7 +60,7 @@ impl Budget {
         }
     }
 
-    /// Sets the largest rate in bytes per second; 0 is none.
+    /// Sets the largest rate in bytes per second; 0 means no limit.
     pub(crate) fn set_max_rate(&mut self, max_rate: u32) {
         self.max_rate = (max_rate > 0).then_some(max_rate);
     }
@@ -79,12 +82,12 @@ impl Budget {
         self.cap = cap;
         let elapsed = self.filled_at.map(|before| now.saturating_sub(before).as_secs_f64());
         let added = elapsed.map_or(cap, |seconds| seconds * self.rate);
-        // The debt is bounded for the case that the cap falls.
+        // Bounds the debt, since the capacity may be lower than before.
         self.bytes = (self.bytes + added).clamp(-2.0 * cap, cap);
         let half = 0.5 * elapsed.map_or(0.0, |seconds| seconds * self.rate);
         self.half = (self.half + half).clamp(-2.0 * cap, cap);
         self.filled_at = self.filled_at.max(Some(now));
-        // Messages, acks, retransmissions and headers. A new connection counts from 0 again.
+        // Bytes of messages, acks, retransmits and headers. A new connection counts from 0 again.
         let before = self.sent_before.replace(path.bytes_sent).unwrap_or(path.bytes_sent);
         let beside = path.bytes_sent.saturating_sub(before).saturating_sub(self.spent);
         self.spent = 0;
@@ -92,8 +95,9 @@ impl Budget {
         self.half -= beside as f64;
     }
 
-    /// Bytes for the play header and the snapshot behind it. `None` if none is sent now, since it
-    /// would wait for its turn, when there is a newer one, or since the debt is at its limit.
+    /// Budget in bytes of the next snapshot and the play header before it. `None` if no snapshot is
+    /// sent now: it would wait in the transport until there is a newer one, or the debt is at its
+    /// limit.
     pub(crate) fn snapshot(&self) -> Option<usize> {
         let largest = self.max_datagram.saturating_sub(BATCH_BYTES);
         let budget = (self.bytes as usize).max(LEAST_SNAPSHOT).min(largest);
@@ -101,12 +105,12 @@ impl Budget {
         is_sent.then_some(budget)
     }
 
-    /// Bytes for assets: half of the rate, less all that was spent.
+    /// Bytes for assets: those of half the rate, less all bytes that were sent.
     pub(crate) fn background(&self) -> usize {
         self.half.min(self.bytes) as usize
     }
 
-    /// Takes bytes that were sent, with the headers of their batches, out of the bucket.
+    /// Subtracts bytes that were sent, including the headers of their batches.
     pub(crate) fn spend(&mut self, bytes: usize) {
         self.bytes -= bytes as f64;
         self.half -= bytes as f64;
@@ -114,9 +118,10 @@ impl Budget {
     }
 }
 
-/// Returns whether a snapshot is sent in this tick, by the tick of the last one and the number of
-/// snapshots in flight: fewer while acks stay away, so that those before a restart last longer. Not
-/// by multiples of ticks, which a loop that steps several ticks at a time may never send.
+/// Returns whether a snapshot is sent in this tick. `last` is the tick of the last snapshot, and
+/// `in_flight` the number of snapshots in flight. While no acks arrive, snapshots become rarer, so
+/// that the sender resyncs later. The interval counts from the last snapshot: multiples of a number
+/// of ticks may never be hit by a loop that steps several ticks at a time.
 pub(crate) fn is_due(tick: u32, last: Option<u32>, interval: u32, in_flight: u32) -> bool {
     let factor = match in_flight {
         ..64 => 1,
@@ -127,23 +132,23 @@ pub(crate) fn is_due(tick: u32, last: Option<u32>, interval: u32, in_flight: u32
     last.is_none_or(|last| tick.saturating_sub(last) >= least)
 }
 
-/// The rule for the level of a peer's snapshots: the smallest where bytes are short, and the fastest
-/// where there are enough.
+/// Chooses the level of a peer's snapshots: `Modeled`, the smallest, while snapshots are
+/// incomplete; `Packed`, the fastest, when they have been well below their budget for a while.
 #[derive(Clone, Debug)]
 pub(crate) struct AutoLevel {
     level: Level,
-    /// Ring of the snapshots of the last second, `true` if one was complete.
+    /// Ring buffer of the snapshots of the last second; `true` for a complete one.
     complete: Vec<bool>,
     next: usize,
     /// Number of snapshots in the ring.
     len: usize,
     incomplete: usize,
-    /// Complete snapshots below half their budget in a row.
+    /// Number of successive snapshots that were complete and took less than half of their budget.
     small: usize,
 }
 
 impl AutoLevel {
-    /// Creates the rule for a number of snapshots per second.
+    /// Creates an instance for a number of snapshots per second.
     pub(crate) fn new(snapshots_per_second: u32) -> Self {
         let complete = vec![true; snapshots_per_second.max(1) as usize];
         Self { level: Level::Packed, complete, next: 0, len: 0, incomplete: 0, small: 0 }
@@ -157,7 +162,7 @@ impl AutoLevel {
     /// Counts a snapshot that was sent, with its size and budget in bytes.
     pub(crate) fn record(&mut self, is_complete: bool, bytes: usize, budget: usize) {
         let oldest = std::mem::replace(&mut self.complete[self.next], is_complete);
-        // Places that were never used count as complete.
+        // Entries that were never used count as complete.
         self.incomplete = self.incomplete + usize::from(!is_complete) - usize::from(!oldest);
         self.next = (self.next + 1) % self.complete.len();
         self.len = (self.len + 1).min(self.complete.len());
@@ -171,25 +176,25 @@ impl AutoLevel {
     }
 }
 
-/// Share of the congestion window that is used: the rest is for headers and retransmits.
+/// Share of the congestion window that the rate uses: the rest is for headers and retransmits.
 const WINDOW_SHARE: f64 = 0.85;
 
-/// Ticks of the rate that the bucket holds.
+/// Capacity of the bucket, in ticks at the current rate.
 const CAP_TICKS: f64 = 2.0;
 
-/// Round-trip time that shorter ones count as.
+/// Minimum of the round-trip time by which the rate is computed.
 const LEAST_ROUND_TRIP: Duration = Duration::from_millis(1);
 
-/// Rate in bytes per second where nothing limits it.
+/// Upper bound of the rate in bytes per second, where nothing else limits it.
 const UNLIMITED: f64 = 1e9;
 
-/// Bytes of a snapshot at any rate: with fewer, no object would fit.
+/// Minimum budget of a snapshot in bytes, at any rate: with less, hardly an object would fit.
 const LEAST_SNAPSHOT: usize = 256;
 
 /// Bytes of the batch before a frame: its size and number.
 const BATCH_BYTES: usize = 3;
 
-/// Time without need for the smallest level, in seconds.
+/// Time of small, complete snapshots after which `Packed` is used again, in seconds.
 const CALM_SECONDS: usize = 5;
 
 #[cfg(test)]
@@ -227,7 +232,7 @@ mod tests {
         let (rate, share) = run(&mut budget, &path(Some(5000), 100), 0);
         assert_eq!(budget.rate().round(), 42_500.0);
         assert!((rate / 42_500.0 - 1.0).abs() < 0.01 && share == 1.0, "{rate} {share}");
-        // A window that is never in the way: full datagrams.
+        // Without a congestion window, all datagrams are full.
         let (rate, _) = run(&mut Budget::new(0, 60), &path(None, 0), 0);
         assert_eq!(rate, 72_000.0);
     }
@@ -262,7 +267,7 @@ mod tests {
         assert_eq!(budget.snapshot(), None);
         budget.refill(Duration::ZERO, &Path { datagram_room: 1200, ..path(None, 50) });
         assert_eq!(budget.snapshot(), Some(1197));
-        // A datagram below the least size.
+        // The largest datagram is below the minimum budget.
         budget.refill(Duration::ZERO, &Path { max_datagram: 100, ..path(None, 50) });
         assert_eq!(budget.snapshot(), Some(97));
     }
@@ -296,7 +301,7 @@ mod tests {
         assert_eq!(sent(1, 2, 64), 16);
         // A loop of half the rate, whose newest ticks are all odd.
         assert_eq!((sent(2, 2, 0), sent(2, 1, 64)), (32, 32));
-        // The time until a restart after 96 packets.
+        // The number of ticks until the sender resyncs, with 96 packets in flight.
         let (mut in_flight, mut ticks, mut last) = (0, 0, None);
         while in_flight < 96 {
             if is_due(ticks, last, 1, in_flight) {

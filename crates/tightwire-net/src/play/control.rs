@@ -7,7 +7,8 @@ use super::asset::{AssetChunk, AssetOffer, AssetRequest};
 use super::resume::ResumeTicket;
 use crate::message::MessengerBuilder;
 
-/// Server to client: who owns an object. Reliable and in order, so that the last one counts.
+/// Message of the server: whether the client owns an object. Delivered reliably and in order, so
+/// that the last one counts.
 #[derive(Wire, Message, Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[message(name = "tightwire.Ownership")]
 pub(super) struct Ownership {

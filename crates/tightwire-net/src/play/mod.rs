@@ -1,4 +1,4 @@
-//! Play: what a game needs above a session.
+//! The play layer: replication, inputs, prediction and playback of a game, over a session.
 //!
 //! A game declares its classes of objects, its input and its messages as a [`Game`], which serves
 //! or joins. It steps its world in one function, over a [`Scene`], on both sides.

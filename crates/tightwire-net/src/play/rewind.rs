@@ -4,8 +4,8 @@ use crate::play::input::ViewDelay;
 
 /// Moment that a peer saw when it made its input of the current tick.
 ///
-/// Peers say it themselves, and could lie to shoot at where others were: every view is clamped to
-/// what an honest peer can see, and every clamp is counted.
+/// Peers report their views themselves, and could report false ones to shoot at earlier positions.
+/// Every view is clamped to what an honest peer can see, and every clamp is counted.
 #[derive(Clone, Debug)]
 pub(crate) struct Rewind {
     /// Largest age of a view in ticks.
@@ -105,7 +105,7 @@ impl Rewind {
     /// Clamps an age to the neighbourhood of the peer's average, and adds it to the average.
     fn usual(&mut self, age: f64) -> f64 {
         self.stats.views += 1;
-        // Only what can be used counts, lest a lie moves the average far.
+        // Only the clamped age is averaged, so that a false view cannot move the average far.
         let mut age = age.clamp(0.0, self.max_rewind);
         if self.samples > 0 {
             let (least, most) = (self.average - MAX_DEVIATION, self.average + MAX_DEVIATION);
@@ -219,7 +219,7 @@ mod tests {
         (0..9).for_each(|_| assert_eq!(peer.miss(acked), 12.0));
         assert_eq!((peer.miss(acked), peer.miss(acked)), (13.0, 14.0));
         assert_eq!(peer.rewind.stats().not_acked, 2);
-        // And not further back than anybody may see.
+        // And not further back than `max_rewind`.
         (0..40).for_each(|_| _ = peer.miss(acked));
         assert_eq!(peer.miss(acked), 24.0);
         assert!(peer.rewind.stats().too_old > 30);

@@ -89,7 +89,8 @@ impl<I: Input> Scene<'_, I> {
     }
 
     /// Returns a random number that is the same for this tick and object on both sides, and in a
-    /// replay. Clients can compute it: it is not for what a cheat must not foresee.
+    /// replay. Clients can compute the number, so do not use it for anything that a cheater must
+    /// not foresee.
     #[must_use]
     pub fn random(&self, id: ObjectId) -> u64 {
         xxh3_64_with_seed(&id.0.to_le_bytes(), u64::from(self.tick.0))

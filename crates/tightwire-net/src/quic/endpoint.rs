@@ -77,20 +77,20 @@ pub struct Quic<S> {
     socket: S,
     connections: Connections,
     close_repeater: CloseRepeater,
-    /// Packets that the socket did not take; `None` if there are none.
+    /// Packets that the socket did not take, to be sent again; `None` if there are none.
     stalled: Option<(Transmit, Vec<u8>)>,
     /// The last batch that was handed out.
     current: Bytes,
     send_buffer: Vec<u8>,
-    /// The socket supports filters.
+    /// Whether the socket supports filters: assumed until it refuses one.
     has_filter: bool,
-    /// Server of a client; `None` for a server.
+    /// The server that a client connects to; `None` for a server.
     remote: Option<Remote>,
-    /// Fingerprint of a server's certificate.
+    /// Fingerprint of a server's own certificate; `None` for a client.
     fingerprint: Option<Fingerprint>,
 }
 
-/// The server of a client.
+/// The server that a client connects to.
 #[derive(Debug)]
 struct Remote {
     address: SocketAddr,
@@ -178,7 +178,7 @@ impl<S: Socket> Quic<S> {
         self.connections.frames_read()
     }
 
-    /// Sends the packets of one connection. `false` if the socket takes no more.
+    /// Sends the packets of one connection. Returns `false` if the socket takes no more.
     fn transmit(&mut self, place: usize, now: Duration) -> bool {
         let instant = self.connections.instant(now);
         let max_packets = self.socket.max_packets();
@@ -202,7 +202,8 @@ impl<S: Socket> Quic<S> {
         is_sent
     }
 
-    /// Sends packets of no connection, and those that the socket did not take before.
+    /// Sends the packets that the socket did not take before, and those that belong to no
+    /// connection. Returns `false` if the socket takes no more.
     fn transmit_rest(&mut self, now: Duration) -> bool {
         if let Some((transmit, bytes)) = self.stalled.take()
             && !self.socket.send(now, &packets(&transmit, &bytes))
@@ -212,7 +213,8 @@ impl<S: Socket> Quic<S> {
         }
         self.close_repeater.send(&mut self.socket, now);
         for (transmit, bytes) in self.connections.take_responses() {
-            // Responses to packets: a client without one retransmits.
+            // A response that the socket does not take is dropped: the client retransmits its
+            // packet.
             let _ = self.socket.send(now, &packets(&transmit, &bytes));
         }
         true

@@ -52,7 +52,8 @@ impl Incoming {
         }
     }
 
-    /// Begins with another stream: a stream with data in each frame could starve the others.
+    /// Makes another stream the first to be read, since a stream with data in each frame could
+    /// starve the others.
     pub(super) fn rotate(&mut self) {
         if !self.readable.is_empty() {
             self.readable.rotate_left(1);

@@ -44,7 +44,7 @@ struct Ordered {
     /// Whether the first byte was sent, or waits.
     is_started: bool,
     stream: Option<StreamId>,
-    /// Priority: streams with a higher one come first.
+    /// Priority of the stream: streams of a higher priority are sent first.
     priority: i32,
     waiting: VecDeque<Bytes>,
 }
@@ -203,8 +203,9 @@ impl Ordered {
     }
 }
 
-/// Bytes above which a waiting fragmented batch is large. Smaller ones count in full, so that a peer
-/// that does not keep up with many of them is slow long before they are as many bytes as may wait.
+/// Bytes above which a waiting fragmented batch is large. Smaller ones count in full as backlog, so
+/// that a peer that does not keep up with many of them counts as slow long before the limit of
+/// waiting bytes.
 const LARGE: usize = 16 << 10;
 /// Divisor of the bytes of large batches that count as backlog: few enough that a session does not
 /// hold back other batches for all of those that may wait.

@@ -39,7 +39,7 @@ pub enum QuicError {
         /// The error of the system.
         reason: Cause,
     },
-    /// A limit cannot work, for itself or beside another.
+    /// A limit is invalid, alone or beside another.
     Limit(LimitError),
 }
 
@@ -131,13 +131,14 @@ fn transport(config: &QuicConfig, window: WindowState) -> Result<TransportConfig
         .keep_alive_interval(keep_alive)
         .initial_rtt(INITIAL_ROUND_TRIP)
         .max_concurrent_bidi_streams(VarInt::from_u32(0))
-        // The ordered ones are two more.
+        // Two more streams carry the ordered deliveries.
         .max_concurrent_uni_streams(VarInt::from_u32(config.reliable_streams.saturating_add(2)))
         .stream_receive_window(VarInt::from_u32(config.receive_window))
         .receive_window(VarInt::from_u32(config.receive_window))
         .send_window(config.send_window.into())
-        // Without it, QUIC goes on with the stream that it has begun whatever the priority of others:
-        // a large batch would hold up small ones for as long as its stream has bytes to send.
+        // Without fairness, quinn continues with a stream that it has begun, whatever the priority
+        // of others: a large batch would delay small ones for as long as its stream has bytes to
+        // send.
         .send_fairness(true)
         .datagram_receive_buffer_size(Some(config.receive_datagrams))
         .datagram_send_buffer_size(config.send_datagrams)
@@ -156,10 +157,11 @@ fn unauthenticated(config: &QuicConfig, window: WindowState) -> Result<Transport
     Ok(transport)
 }
 
-/// Bytes that an unauthenticated peer can send before they are read; its description is most of
-/// them.
+/// Bytes that an unauthenticated peer can send before they are read. The largest part is its schema
+/// description.
 const UNAUTHENTICATED_WINDOW: u32 = 32 << 10;
-/// Bytes of the handshake of an unauthenticated connection that can come out of order.
+/// Bytes of an unauthenticated connection's handshake that are buffered if they arrive out of
+/// order.
 const UNAUTHENTICATED_CRYPTO: usize = 8 << 10;
 
 /// Assumed round-trip time until one is measured. A lost first packet is sent again after three of
@@ -167,10 +169,10 @@ const UNAUTHENTICATED_CRYPTO: usize = 8 << 10;
 /// that loses a fifth did not connect within 5 seconds.
 const INITIAL_ROUND_TRIP: Duration = Duration::from_millis(100);
 
-/// Longest time of silence. A longer one is as good as none, and QUIC adds it to times.
+/// Longest idle timeout. A longer one has no use, and would overflow when QUIC adds it to a time.
 const MAX_IDLE_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
 
-/// Refuses limits with which nothing would work, without a visible reason.
+/// Refuses limits with which connections would fail without a visible reason.
 pub(super) fn check(config: &QuicConfig) -> Result<(), LimitError> {
     let least = |limit, value: usize, least| at_least(limit, value, "", least);
     least("send_datagrams", config.send_datagrams, 4096)?;

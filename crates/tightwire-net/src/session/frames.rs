@@ -10,7 +10,7 @@ pub(crate) const SNAPSHOT_FRAME: u8 = 8;
 /// Frame with inputs, from a client.
 pub(crate) const INPUT_FRAME: u8 = 9;
 
-/// Frames that came and were not polled yet, in memory that is reused.
+/// Received frames that were not polled yet, in memory that is reused.
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     /// Bodies of all frames, one after the other.
@@ -74,7 +74,7 @@ impl Frames {
 }
 
 impl FrameQuota {
-    /// Gives the peer its whole room again.
+    /// Resets the quota of the peer.
     pub(super) fn restart(&mut self) {
         (self.frames, self.bytes) = (0, 0);
     }

@@ -55,20 +55,21 @@ impl State {
 #[derive(Debug)]
 pub(super) struct Open {
     pub(super) peer: PeerId,
-    /// The client has sent `Ready`. Other messages can overtake it.
+    /// Whether the client has sent `Ready`. Other messages can overtake it.
     pub(super) is_ready: bool,
     /// Progress of the backlog while it is too large; `None` while the peer keeps up.
     slow: Option<Stall>,
     /// Reliable batches that the transport had no room for. While there are some, the peer is
     /// blocked, so they are at most those of a frame.
     waiting: VecDeque<(Delivery, Vec<u8>)>,
-    /// The same of those that fragment, which hold up no others.
+    /// Batches of the fragmented delivery that the transport had no room for. They delay no other
+    /// batches.
     waiting_fragmented: VecDeque<(Delivery, Vec<u8>)>,
-    /// Unreliable batches are dropped now, and the number that was dropped.
+    /// Whether unreliable batches are being dropped, and the number that was dropped.
     pub(super) is_dropping: bool,
     pub(super) dropped: u64,
     pub(super) frames: FrameQuota,
-    /// This side has requested the schema of the other.
+    /// Whether this side has requested the remote schema.
     pub(super) has_requested_schema: bool,
     /// The other side has requested the schema of this one, and the time of the last answer.
     pub(super) is_schema_requested: bool,
@@ -113,7 +114,7 @@ impl Open {
         if delivery.fragments() { &self.waiting_fragmented } else { &self.waiting }
     }
 
-    /// Whether batches of a delivery have to wait behind others.
+    /// Whether a batch of this delivery has to wait behind queued ones.
     pub(super) fn is_waiting(&self, delivery: Delivery) -> bool {
         delivery.is_reliable() && !self.queue(delivery).is_empty()
     }

@@ -142,8 +142,8 @@ impl ServerRole {
 
     fn hello<C: 'static>(&mut self, hub: &mut Hub<C>, from: Connection, hello: &Hello) -> Step {
         let unix_now = hub.config.unix_start.saturating_add(hub.now);
-        // The token first: unauthenticated peers learn nothing about the game, nor whether there is
-        // room.
+        // The token is checked first, so that unauthenticated peers learn neither about the game
+        // nor whether there is room.
         let admitted = match self.gate.check(&hello.token, unix_now) {
             Ok(admitted) => admitted,
             Err(fault) => return Step::close(from, Reason::Token(fault)),

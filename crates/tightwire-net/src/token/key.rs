@@ -135,7 +135,7 @@ impl TokenKey {
 }
 
 impl PartialEq for TokenKey {
-    // Over all bytes: the time must not say how many are right.
+    // Compares all bytes in constant time: the duration must not reveal how many are equal.
     fn eq(&self, other: &Self) -> bool {
         let pairs = self.0.iter().zip(other.0.iter());
         pairs.fold(0, |differing, (one, other)| differing | (one ^ other)) == 0

@@ -252,7 +252,7 @@ fn the_memory_of_a_server_is_bounded_by_its_limits() {
     assert!(batches > 1000);
     assert_eq!(sum / 100_000, 69, "the document says 7.0 MB");
     assert!(each < sum as u64, "{measured:?}");
-    // What waits here is mostly full packets: far less than the worst that there is.
+    // Most of the queued packets are full: their memory is far below the worst case.
     let full = receive_window + max_fragmented + receive_datagrams;
     assert!(each < 2 * full as u64, "{measured:?}");
 }

@@ -1,4 +1,4 @@
-//! A client whose input frames are changed on their way out.
+//! A client whose input frames are changed before they are sent.
 
 use std::time::Duration;
 

@@ -150,7 +150,7 @@ fn acks_of_packets_that_did_not_arrive_are_ignored() {
     assert!(stats.snapshots > 100, "{stats:?}");
 }
 
-/// Messages that only a server sends, and those beside them, with their names on the wire.
+/// Copies of messages that only a server sends, with their names on the wire, and related ones.
 mod claims {
     use tightwire::schema::ObjectId;
     use tightwire::{Message, Wire};
@@ -253,7 +253,7 @@ fn a_client_cannot_step_what_it_does_not_own() {
                 Err(SceneError::NotSimulated { id: other })
             );
             scene.remove(other);
-            // It can tell itself what it likes of its own: the server does not listen.
+            // The client can set the state of its own tank: the server ignores it.
             scene.set(own, &far).unwrap();
         }
         client.send(play.now);

@@ -112,7 +112,7 @@ impl Transport for HubEnd {
         if is_lost && !is_reliable {
             return Ok(());
         }
-        // A reliable batch that is lost comes a round trip later, and those behind it wait.
+        // A lost reliable batch arrives a round trip later, and those behind it wait.
         let again = if is_lost { 3 * LATENCY } else { Duration::ZERO };
         let Lane { queues, spare } = &mut lanes[to.0 as usize][usize::from(self.client.is_none())];
         let queue = &mut queues[usize::from(is_reliable)];

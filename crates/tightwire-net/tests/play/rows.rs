@@ -79,7 +79,7 @@ fn a_field_is_for_the_owner_or_for_the_others() {
     let shown = |table: &Table| table.client.world().get::<Hand>(id);
     table.run(500, |_| {});
     assert_eq!(shown(&table), Some(Hand { card: 0, back: 2, count: 4 }));
-    // What is not for a client does not come with a change of it either.
+    // A field that the client does not get is not sent when it changes either.
     table.server.world().set(id, &Hand { card: 18, ..hand }).unwrap();
     table.run(500, |_| {});
     assert_eq!(shown(&table), Some(Hand { card: 0, back: 2, count: 4 }));

@@ -1,4 +1,5 @@
-//! Rows as a receiver gets them: without the fields that are for the owner, or for others, only.
+//! Rows as a receiver gets them: with neutral values in the fields that only the owner, or only
+//! others, get.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -42,8 +43,8 @@ impl Layout {
         .min(max)
     }
 
-    /// Returns the path of a group that would tell everybody about a group that is not for all: its
-    /// presence depends on that one.
+    /// Returns the path of a group that would reveal a restricted group to other receivers, since
+    /// its presence depends on the restricted one; `None` if there is no such group.
     pub(super) fn betrayed(&self) -> Option<String> {
         let mut audiences = alloc::vec![Audience::All; self.columns.len()];
         for group in &self.groups {

@@ -42,7 +42,7 @@ pub(crate) struct Layout {
     /// Columns that are predicted and coded together, in the order of coding. A column that can
     /// only be 0 is in no group.
     pub(crate) groups: Vec<Group>,
-    /// Guard of each group; `None` if the group is always present.
+    /// Index in `guards` of each group's guard; `None` if the group is always present.
     presence: Vec<Option<usize>>,
     guards: Vec<Guard>,
     /// Names of the groups.
@@ -50,7 +50,7 @@ pub(crate) struct Layout {
     program: Program,
 }
 
-/// A number of every row.
+/// A place in the row of every object of the class.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Column {
     /// Largest cell.
@@ -63,18 +63,18 @@ pub(crate) struct Group {
     /// First column of the group.
     pub(crate) first: usize,
     pub(crate) kind: Kind,
-    /// There are values between two values, so that the group can be interpolated.
+    /// Whether there are values between two values, so that the group can be interpolated.
     pub(crate) is_continuous: bool,
-    /// The group is the position by which neighbours are searched.
+    /// Whether the group is the position by which neighbours are found.
     pub(crate) spatial: bool,
-    /// Hash of the meaning of codes: positions of the same space can be compared. Only of a spatial
-    /// group.
+    /// Hash of the scale of the codes: positions with the same hash can be compared. Only of a
+    /// spatial group.
     pub(crate) space: u64,
     /// Code that means zero, rounded. Only of a spatial group.
     pub(crate) origin: i64,
     /// Meaning of the codes of a number.
     pub(crate) unit: Unit,
-    /// Objects of this class are references, with which others move.
+    /// Whether objects of this class are references, with which others move.
     pub(crate) reference: bool,
     /// The receivers that get the group.
     pub(crate) audience: Audience,
@@ -196,12 +196,13 @@ impl Layout {
         cells::read(self, packet, cells)
     }
 
-    /// Whether cells are those of a packet, for which the buffer has room.
+    /// Whether `cells` are valid, which means that they have a packet. `buffer` has room for the
+    /// packet.
     pub(crate) fn accepts(&self, cells: &[u32], buffer: &mut [u8]) -> bool {
         cells::accepts(self, cells, buffer)
     }
 
-    /// Converts cells into their packet. Cells of no packet are refused.
+    /// Converts cells into their packet. Invalid cells are refused.
     pub(crate) fn packet_of<'b>(
         &self,
         cells: &[u32],

@@ -137,7 +137,7 @@ pub(super) struct Lanes {
 pub(super) struct Edges {
     /// Distances of the lower and the upper edge from the means.
     distances: [f32x8; 2],
-    /// Cumulative probabilities there, less 1/2.
+    /// Cumulative probabilities at the edges, less 1/2.
     cumulative: [f32x8; 2],
     /// Mixed cumulative probabilities, with 24 bits; the same in whole numbers.
     mixed: [f32; 2],

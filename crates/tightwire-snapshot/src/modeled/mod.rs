@@ -11,7 +11,7 @@
 //! | `scale` | probabilities to intervals of integers |
 //! | `search` | decoding: the value whose interval has the code |
 //! | `number`, `rotation`, `category` | the predictions of each kind of group |
-//! | `course`, `turn_sum` | the motion of a number; the learned sum of turns |
+//! | `number_motion`, `turn_sum` | the motion of a number; the learned sum of turns |
 //! | `number_tables` | the tables of numbers, and their initial values |
 //! | `linear`, `quaternion`, `bucket` | a learned sum; rotations; classes of magnitudes |
 //! | `traced` | the decoder that records the bits of each part |

@@ -236,7 +236,7 @@ impl NumberPlan {
         Predictions { features, blend, parts, presence }
     }
 
-    /// Moves the weights of the learned sum towards what has become of the components.
+    /// Moves the weights of the learned sum towards the motion that the components had.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn learn(
         &self,

@@ -1,5 +1,5 @@
-//! The mixture once more, a part at a time and without vectors, as docs/MODELED.md says it: both
-//! must agree to the bit.
+//! A second implementation of the mixture, from the formulas in docs/MODELED.md: one part at a
+//! time, without vectors. It must agree with the first one to the bit.
 
 #![allow(clippy::unwrap_used)]
 

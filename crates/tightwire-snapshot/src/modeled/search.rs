@@ -46,9 +46,9 @@ pub(super) fn find(scale: &Scale, lanes: &Lanes, (code, unit): (u64, u64)) -> (i
     }
 }
 
-/// Estimates the value: where the best part alone would have it, and from there a step of Newton's
-/// method on the mixture. Returns the width of that part too, 8 fraction bits. Only the decoder
-/// computes this, and any result would do.
+/// Estimates the value: by the best part alone, and then by a step of Newton's method on the
+/// mixture. Also returns the width of that part, with 8 fraction bits. Only the decoder computes
+/// this, and a bad estimate costs only time.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn guess(scale: &Scale, lanes: &Lanes, code: u64, whole: u64) -> (i64, f32) {
     // The best part has the weight 1.

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use super::mixture::Row;
 use super::range_coder::Coder;
 
+/// Everything that the model has learned up to the end of a packet.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     /// Adaptive bits: 22 bits of probability, 10 bits of count.

@@ -112,7 +112,8 @@ impl UpdateList {
         }
     }
 
-    /// Splits the updates into exceptions and others.
+    /// Fills the lists: `exceptions` among the objects of the baseline packet, `others`, and
+    /// `full`.
     fn split(&mut self, list: &[ObjectUpdate], baseline_ids: &[ObjectId]) {
         self.clear();
         for (place, update) in list.iter().enumerate() {

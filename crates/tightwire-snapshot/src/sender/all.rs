@@ -12,10 +12,11 @@ pub struct SnapshotRequest {
 }
 
 impl Sender {
-    /// Makes the packets of this tick for several receivers, and passes each to `each`, in the order
-    /// of the requests. The packets are the same as those that
-    /// [`snapshot_into`](Self::snapshot_into) makes one by one, with `prefix` free bytes before each.
-    /// Receivers that would get none, as one that already had a packet in this tick, are left out.
+    /// Makes the packets of this tick for several receivers, and passes each to `each`, in the
+    /// order of the requests. The packets are the same as those that
+    /// [`snapshot_into`](Self::snapshot_into) makes one by one, with `prefix` free bytes before
+    /// each. Receivers that would get no packet, for example because they already got one in this
+    /// tick, are left out.
     ///
     /// With the feature `parallel`, the packets are coded on all cores, by the thread pool of
     /// `rayon`. Receivers with the same baseline share one body, which is coded once.

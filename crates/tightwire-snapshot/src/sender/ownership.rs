@@ -4,8 +4,8 @@ use super::{ReceiverId, Sender};
 use tightwire_core::schema::ObjectId;
 
 impl Sender {
-    /// Makes a receiver the owner of an object, or nobody, from the next snapshot on. Returns
-    /// whether the object exists, and the receiver was not removed.
+    /// Sets the owner of an object, or removes it, from the next snapshot on. Returns whether the
+    /// object exists, and the receiver was not removed.
     ///
     /// An object is always relevant to its owner, whatever its scope is and whatever the function
     /// of [`snapshot_with`](Self::snapshot_with) returns, and has the highest priority for it. An

@@ -1,9 +1,10 @@
 //! Packets of many receivers on all cores.
 //!
-//! What takes the time is to collect the dirty objects of a receiver and to code them. Both only
+//! Most of the time goes into collecting the dirty objects of a receiver and coding them. Both only
 //! read the world, and write to memory of the receiver's own: its [`Job`]. Receivers that may share
-//! a body are of one group, which one thread takes in order, so that none is coded twice. The packets
-//! are then put together in order; a body that does not fit its budget is tried again there.
+//! a body are of one group, which one thread takes in order, so that none is coded twice. The
+//! packets are then put together in order; a body that does not fit its budget is tried again
+//! there.
 
 use alloc::vec::Vec;
 use core::mem::{swap, take};
@@ -119,7 +120,7 @@ impl Sender {
         count
     }
 
-    /// Makes the packet of a job, whose body is in most cases there.
+    /// Makes the packet of a job, whose body is already coded in most cases.
     fn end_job(
         &mut self,
         receiver: ReceiverId,
@@ -148,7 +149,8 @@ fn run_group(world: World<'_>, group: &mut [Job]) {
 }
 
 impl Job {
-    /// Collects the dirty objects, and codes the body that is tried first, unless it is there.
+    /// Collects the dirty objects, and codes the first body to try, unless an equal one was coded
+    /// before.
     fn run(&mut self, world: World<'_>, done: &[Self]) {
         let World { protocol, store, relevancy, bodies, epoch } = world;
         let Self { view, selection, updates, header, scratch, body, .. } = self;

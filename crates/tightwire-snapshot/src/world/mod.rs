@@ -31,14 +31,14 @@ pub(super) struct World {
     pub(super) next: u32,
     /// Sequence number of the first packet since the sender's last resync.
     pub(super) start: u32,
-    /// The first packet that is not settled.
+    /// Sequence number of the first packet that may still be acked: earlier ones are acked or lost.
     first: u32,
-    /// Objects from before a resync may still be shown.
+    /// Whether objects from before a resync may still be shown.
     is_stale: bool,
     max_objects: usize,
-    /// The first packet that can be the baseline of another; and the memory of earlier models, for
-    /// reuse.
+    /// Sequence number of the first packet that can still be a baseline.
     first_baseline: u32,
+    /// Memory of models that are no longer needed, for reuse.
     spare_models: Vec<Model>,
     /// Packets whose acks the newest header confirmed.
     newly_acked: Vec<u32>,
@@ -109,12 +109,13 @@ impl World {
         self.history.newest(self.slots[self.slots.find(id)?].shown)
     }
 
-    /// All places of objects, in the order of their ids.
+    /// Iterates over the ids and slots of all objects, in the order of ids.
     pub(super) fn entries(&self) -> Entries<'_> {
         self.slots.iter()
     }
 
-    /// The places of objects whose ids are at least `from`, in the order of their ids.
+    /// Iterates over the ids and slots of objects whose ids are at least `from`, in the order of
+    /// ids.
     pub(super) fn iter_from(&self, from: ObjectId) -> Entries<'_> {
         self.slots.iter_from(from)
     }
@@ -172,8 +173,8 @@ impl World {
         self.slots.add(id, Slot { id, versions: none, initial: none, shown: none })
     }
 
-    /// Whether a packet with a baseline packet was applied since the start: the sender has acks,
-    /// and the baselines of its next packets are the same or later.
+    /// Whether a packet with a baseline was applied since the sender's last resync: the sender has
+    /// acks, and the baselines of its next packets are the same or later.
     pub(super) fn has_baseline(&self) -> bool {
         self.first_baseline >= self.start.max(1)
     }
@@ -204,8 +205,8 @@ impl World {
             self.epoch = Some(header.epoch);
         }
         self.checksums.set(header.number, checksum);
-        // Objects from before the resync stay until the sender has sent everything again, or so
-        // many packets that it is taken for everything.
+        // Objects from before the resync are shown until the sender has sent a complete snapshot,
+        // or `MAX_IN_FLIGHT` packets, which count as complete.
         let completes_resync =
             self.is_stale && (header.is_complete || header.number - header.start >= MAX_IN_FLIGHT);
         self.is_stale &= !completes_resync;
@@ -230,7 +231,8 @@ impl World {
         self.newest = Some(Received { tick: header.tick, is_complete: header.is_complete });
     }
 
-    /// Drops the baseline: the sender has resynced.
+    /// Drops all packets and baselines, since the sender has resynced; `start` is its first packet
+    /// since then.
     fn drop_packets(&mut self, start: u32) {
         for slot in self.slots.iter_mut() {
             self.history.retain(&mut slot.versions, |_, _| false);
@@ -324,7 +326,7 @@ impl World {
         self.packets[place].slots = slots;
     }
 
-    /// Lets the states of an object expire that no later packet can have as its baseline.
+    /// Removes those states of an object that no later packet can have as its baseline.
     fn expire_versions(&mut self, header: &Header, slot: u32) {
         let Self { slots, history, packets, .. } = self;
         let place = &mut slots[slot];

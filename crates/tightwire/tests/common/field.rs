@@ -5,8 +5,8 @@ use std::ops::RangeInclusive;
 use tightwire::stream::{Selection, SubsetCoding};
 use tightwire::{FloatRange, Stream, Target, Wire, at};
 
-/// One operation with its parameters and its value. Whole floats are kept as their bits, so that a
-/// NaN equals itself.
+/// One operation with its parameters and its value. Uncompressed floats are kept as their bits, so
+/// that a NaN equals itself.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Field {
     Bits { value: u64, width: u32 },
@@ -165,7 +165,7 @@ macro_rules! each_number {
     };
 }
 
-/// Separate functions, since a larger one is slower in a debug build.
+/// One function per operation: a single large one is slower in a debug build.
 impl Integer {
     fn ranged<S: Stream>(
         mut this: Target<'_, S::Access, Self>,
@@ -280,7 +280,8 @@ impl Wire for Field {
 }
 
 impl Field {
-    /// Returns the field as a reader has it before reading: the parameters, and another value.
+    /// Returns the field as a reader has it before reading: the same parameters, and a neutral
+    /// value.
     pub(crate) fn blank(&self) -> Self {
         let mut blank = self.clone();
         match &mut blank {
@@ -319,7 +320,7 @@ impl Field {
         blank
     }
 
-    /// Returns whether the value is one that the field may carry.
+    /// Returns whether the value is valid for the parameters.
     pub(crate) fn is_in_range(&self) -> bool {
         match self {
             Self::Bits { value, width } => u128::from(*value) >> width == 0,

@@ -8,7 +8,7 @@
 #![deny(elided_lifetimes_in_paths, missing_debug_implementations, let_underscore_drop)]
 #![forbid(unsafe_code)]
 
-/// A crate's own modules with the names of others.
+/// Modules and types with the names that derived code uses.
 pub mod shadowed {
     /// Not the crate.
     pub mod tightwire {}
@@ -251,7 +251,8 @@ pub mod linted {
     }
 }
 
-/// Constants with the names of what derived code might bind: a pattern would mean them.
+/// Constants with names that derived code might bind: a pattern of this name would match the
+/// constant instead of binding a variable.
 mod constants {
     #![allow(non_upper_case_globals, dead_code)]
 
@@ -265,9 +266,9 @@ mod constants {
     }
 }
 
-/// Types with the names of those that a macro knows.
+/// Types with the names of types that the derive treats specially.
 mod namesakes {
-    /// A name of its own kind.
+    /// A number, not the standard library's `String`.
     #[derive(tightwire::Wire, Default, Clone, Copy, PartialEq, Debug)]
     pub(super) struct String(#[wire(range = 0..=9)] pub(super) u8);
 
@@ -349,7 +350,7 @@ fn types_can_have_the_names_of_others() -> Result<(), Box<dyn core::error::Error
     Ok(())
 }
 
-/// Writes, reads and describes: whatever is generic is compiled.
+/// Writes, reads and describes a value, so that all generic code is compiled.
 fn round_trip<T: tightwire::Wire>(mut value: T) -> Result<(), Box<dyn core::error::Error>> {
     let mut buffer = [0; 256];
     let packet = tightwire::encode(&value, &mut buffer)?;

@@ -1,5 +1,5 @@
-//! The tests of the crate's behaviours, in one binary, since every binary is linked and has every
-//! operation compiled for it again.
+//! Tests of the crate's behaviours, in one binary: each further one would be linked, and compile
+//! every generic operation again.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 #![allow(clippy::duplicate_mod, reason = "other crates include some of the helpers alone")]
 

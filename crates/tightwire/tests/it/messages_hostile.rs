@@ -15,7 +15,7 @@ fn batches() -> usize {
     volume(100_000, 10_000_000)
 }
 
-/// Largest number of batches thrown in a frame: more than the limits of a peer.
+/// Largest number of batches thrown in a frame: more than the limits of a peer allow.
 const IN_A_FRAME: usize = 96;
 
 fn config(packing: Packing) -> MessengerConfig {
@@ -70,7 +70,7 @@ fn mutate(rng: &mut Rng, samples: &[Sample], sample: &Sample, batch: &mut Vec<u8
             }
             4 => batch.truncate(place),
             5 => {
-                // Seldom more than a datagram has.
+                // Rarely more bytes than a datagram holds.
                 let count = if rng.below(1000) == 0 { 1300 } else { rng.below(12) };
                 (0..count).for_each(|_| batch.push(rng.next() as u8));
             }
@@ -104,7 +104,7 @@ fn frame(room: &mut Room, rng: &mut Rng, samples: &[Sample], batch: &mut Vec<u8>
         batch.clear();
         batch.extend_from_slice(&sample.bytes);
         mutate(rng, samples, sample, batch);
-        // Sometimes with a delivery that it was not made for.
+        // Sometimes the batch arrives with another delivery than it was made for.
         let other = rng.below(32) == 0;
         let delivery = if other { DELIVERIES[rng.below(5)] } else { sample.delivery };
         room.throw(delivery, batch);
@@ -113,8 +113,8 @@ fn frame(room: &mut Room, rng: &mut Rng, samples: &[Sample], batch: &mut Vec<u8>
     count
 }
 
-/// Runs until every buffer has had its largest size: each string and list at its longest, and as
-/// many batches as messages may wait.
+/// Grows every buffer to its largest size, by the longest strings and lists, and by as many batches
+/// as messages may be queued.
 fn warm_up(room: &mut Room, samples: &[Sample]) {
     let longest = room.longest();
     for _ in 0..2 {
@@ -144,7 +144,7 @@ fn ten_million_mutated_batches_take_no_memory_and_the_good_peer_is_served() {
         let (mut rng, mut batch) = (Rng::new(seed), Vec::with_capacity(4096));
         let (mut thrown, mut frames) = (0, 0);
         let before = room.faults().total();
-        // Read here, since reading the variable allocates.
+        // Read before the measurement, since reading the environment variable allocates.
         let enough = batches() / 2;
         let info = measure(|| {
             while thrown < enough {
@@ -179,11 +179,11 @@ fn ten_million_mutated_batches_take_no_memory_and_the_good_peer_is_served() {
 fn a_million_batches_of_nothing_in_one_frame_take_no_memory() {
     let mut room = Room::new(config(Packing::Bits));
     room.frame();
-    // An unknown number, in the smallest batch there is.
+    // The smallest batch: one message, with an unknown number.
     let batch = [5, 0, 255, 4, 0, 0, 0];
     let info = measure(|| (0..1_000_000).for_each(|_| room.throw(Delivery::Unreliable, &batch)));
     assert_eq!(info.count_total, 0, "{} bytes", info.bytes_total);
-    // They count as bytes of the peer, until the frame ends.
+    // The batches count towards the peer's limit of bytes until the frame ends.
     let most = (config(Packing::Bits).peer_bytes() / batch.len()) as u64;
     assert_eq!(room.faults().unknown_message, most);
     assert_eq!(room.faults().peer_limit, 1_000_000 - most);

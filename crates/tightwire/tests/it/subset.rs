@@ -165,8 +165,8 @@ fn a_subset_carries_the_selected_elements_and_leaves_the_others_alone() {
     }
 }
 
-/// A selection has its indices as bits, and as a list while they are few and inserted in order: what
-/// it contains must not depend on the way.
+/// A selection keeps its indices as bits, and also as a list while they are few and inserted in
+/// order. Its contents must not depend on the order of insertion.
 #[test]
 fn a_selection_is_the_same_set_however_it_was_made() {
     let mut rng = Rng::new(9);

@@ -174,7 +174,8 @@ fn the_bits_of_a_world_are_those_of_the_types_in_it() {
     let mut stream = WriteStream::new(&mut buffer);
     let Ok(()) = stream.float(&mut 0.0);
     let Ok(()) = stream.bits(&mut 3, 16);
-    // The step from -1 to 1 is 2, the first of eight in the first of four ranges.
+    // Ids are coded as steps from the previous id, which is -1 at first: the step to id 1 is 2, the
+    // first of eight values in the first of four ranges.
     let header = |step: [(u64, u32); 2], class: u64, stream: &mut WriteStream<'_>| {
         let Ok(()) = stream.bool(&mut true);
         for (mut bits, width) in step {
@@ -238,7 +239,8 @@ fn random_world(rng: &mut Rng) -> Option<(WorldSchema, World)> {
     world.quantised(&schema).ok().map(|world| (schema, world))
 }
 
-/// Replaces text by characters that are special in a format, with as many bytes.
+/// Replaces each character of a text by one that is special in some format. The length in bytes
+/// stays the same.
 fn spoil_text(rng: &mut Rng, value: &mut Dynamic) {
     match value {
         Dynamic::Value(Value::Text(text)) => {

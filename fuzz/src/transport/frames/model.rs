@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::payloads::stream_id;
 
-/// Frames of a packet, as far as limits count them.
+/// Numbers of frames in a packet, as the limits count them.
 #[derive(Default)]
 pub(super) struct Counts {
     /// All of them, where padding without another frame between is one.
@@ -151,10 +151,10 @@ pub(super) struct Streams {
 
 #[derive(Default)]
 struct Stream {
-    /// Parts that were not read, and whether they came behind a gap.
+    /// Parts that were not read, and whether each arrived after a gap.
     parts: Vec<(Part, bool)>,
     read: u64,
-    /// Offset up to which all came in order.
+    /// Offset up to which all data has arrived.
     in_order: u64,
 }
 

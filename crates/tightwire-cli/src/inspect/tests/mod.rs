@@ -26,8 +26,8 @@ struct Inspected {
     xrays: Vec<serde_json::Value>,
 }
 
-/// Makes all views of a capture with its own identity or with `meaning`, and of `field` alone if
-/// given.
+/// Makes all views of a capture with its own identity, or with `identity_of_capture` if given. With
+/// `field`, the views are of this field alone.
 fn inspect(
     file: &[u8],
     identity_of_capture: Option<CaptureIdentity>,

@@ -193,7 +193,7 @@ fn encrypted_packets_of_the_port_of_the_game_are_not_called_refused() {
     let mut recorder = CaptureWriter::new(Vec::new(), &identity).unwrap();
     let (server, client) = ("10.0.0.1:7777".parse().unwrap(), "10.0.0.2:7777".parse().unwrap());
     let encrypted = encrypted();
-    // An ack of nothing, which the session itself recorded; and one whose number is no message.
+    // A record of the session itself, and one whose number belongs to no message.
     let records = [vec![16, 4, 1, 0, 0, 0], vec![77, 4, 1, 0, 0, 0]];
     for (number, datagram) in (0..).zip(encrypted.iter().chain(&records)) {
         let time = Duration::from_millis(1_700_000_000_000 + number);

@@ -1,4 +1,4 @@
-//! The client's side: offers of its server.
+//! Assets on the client: the server's offers, and their downloads.
 
 use core::fmt;
 use std::collections::VecDeque;
@@ -22,19 +22,19 @@ impl Default for AssetReceiverConfig {
     }
 }
 
-/// The offers of a server, and the bytes that came so far.
+/// The offers of a server, and the bytes that have arrived.
 ///
 /// [`handle_offer`](Self::handle_offer) and [`handle_chunk`](Self::handle_chunk) take the server's
 /// messages, [`accept`](Self::accept) and [`decline`](Self::decline) are the game's decisions,
 /// [`poll_request`](Self::poll_request) gives the messages to send, and
-/// [`poll_asset`](Self::poll_asset) the assets that are complete.
+/// [`poll_asset`](Self::poll_asset) the complete assets.
 #[derive(Debug, Default)]
 pub(crate) struct AssetReceiver {
     config: AssetReceiverConfig,
     downloads: Vec<Download>,
-    /// Parts of assets that the last connection brought.
+    /// Incomplete assets from the last connection.
     kept: Vec<Download>,
-    /// Requests that end an offer.
+    /// Requests to be sent that end an offer, since it was declined or is complete.
     ends: VecDeque<AssetRequest>,
     complete: VecDeque<(AssetProgress, Result<Vec<u8>, AssetError>)>,
 }
@@ -56,12 +56,13 @@ impl AssetReceiver {
         Self { config, ..Self::default() }
     }
 
-    /// Takes an offer of the server. The game decides about it, and `done` says what it has already
-    /// from the last connection.
+    /// Handles an offer of the server, which the game accepts or declines. `done` is the number of
+    /// bytes that are kept from the last connection.
     ///
     /// # Errors
     ///
-    /// [`AssetError`] if the asset is too large or too many are on offer; the server is informed.
+    /// [`AssetError`] if the asset is too large, too many are on offer, or the id is on offer
+    /// already. The first two are declined.
     pub(crate) fn handle_offer(&mut self, offer: &AssetOffer) -> Result<AssetProgress, AssetError> {
         let &AssetOffer { id, length, hash: [low, high], .. } = offer;
         let hash = u128::from(low) | (u128::from(high) << 64);
@@ -96,8 +97,8 @@ impl AssetReceiver {
         Ok(progress)
     }
 
-    /// Requests an asset. `cached` is the beginning of it that the game has kept, or all of it; empty
-    /// to go on with what the last connection brought.
+    /// Accepts an offer. `cached` is the beginning of the asset, or all of it, that the game has
+    /// kept; if empty, the download continues after the bytes of the last connection.
     ///
     /// # Errors
     ///
@@ -131,12 +132,12 @@ impl AssetReceiver {
         Ok(())
     }
 
-    /// Takes bytes of an asset.
+    /// Handles a chunk of an asset.
     ///
     /// # Errors
     ///
-    /// [`AssetError::Unknown`] for an asset that was declined is harmless;
-    /// [`AssetError::BadChunk`] no honest server causes.
+    /// [`AssetError::Unknown`], which is harmless, if the asset was declined.
+    /// [`AssetError::BadChunk`] for bytes that were not requested, which no honest server sends.
     pub(crate) fn handle_chunk(&mut self, chunk: &AssetChunk) -> Result<AssetProgress, AssetError> {
         let id = chunk.id;
         let place = self.place(id)?;
@@ -153,8 +154,8 @@ impl AssetReceiver {
         Ok(progress)
     }
 
-    /// Returns the next request to be sent: a few chunks are under way, of the asset that was
-    /// offered first.
+    /// Returns the next request to be sent. At most [`MAX_CHUNKS_IN_FLIGHT`] chunks are in flight,
+    /// and assets are requested in the order of their offers.
     pub(crate) fn poll_request(&mut self) -> Option<AssetRequest> {
         if let Some(end) = self.ends.pop_front() {
             return Some(end);
@@ -166,19 +167,19 @@ impl AssetReceiver {
         let mut wanted = self.downloads.iter_mut().filter(|download| download.is_accepted);
         let download = wanted.find(|download| download.requested < download.length)?;
         let offset = download.requested;
-        // Whole chunks of the asset, so that the number under way is that of their boundaries.
+        // Requests end at chunk boundaries of the asset, by which `in_flight` counts.
         let end = (offset - offset % CHUNK).saturating_add(CHUNK).min(download.length);
         download.requested = end;
         Some(AssetRequest { id: download.id, offset, length: end - offset })
     }
 
-    /// Returns the next asset that is complete, or why its bytes are not the offered ones.
+    /// Returns the next complete asset, or an error if its bytes do not have the offered hash.
     pub(crate) fn poll_asset(&mut self) -> Option<(AssetProgress, Result<Vec<u8>, AssetError>)> {
         self.complete.pop_front()
     }
 
-    /// Keeps the parts of assets for the next connection, in which the server offers them again:
-    /// those of at most the largest asset's bytes in all, the longest first.
+    /// Keeps incomplete assets for the next connection, in which the server offers them again. At
+    /// most `max_asset` bytes are kept in all, the longest assets first.
     pub(crate) fn handle_disconnected(&mut self) {
         self.ends.clear();
         self.kept.append(&mut self.downloads);
@@ -192,12 +193,12 @@ impl AssetReceiver {
         });
     }
 
-    /// Iterates over the assets on offer, with the bytes that came so far.
+    /// Iterates over the assets on offer, with the number of bytes that have arrived.
     pub(crate) fn progress(&self) -> impl Iterator<Item = AssetProgress> {
         self.downloads.iter().map(Download::progress)
     }
 
-    /// Returns the bytes of memory for parts of assets.
+    /// Returns the memory of incomplete assets, in bytes.
     #[cfg(test)]
     pub(super) fn held_bytes(&self) -> usize {
         self.downloads.iter().chain(&self.kept).map(|download| download.bytes.capacity()).sum()
@@ -223,8 +224,8 @@ impl AssetReceiver {
         self.end(AssetRequest { id, offset: length, length: 0 });
     }
 
-    /// Tells the server that an offer is over. A server that makes offers faster than they can be
-    /// declined gets no message for each.
+    /// Queues the request that ends an offer. The queue is bounded: a server that offers faster
+    /// than the client declines does not get an answer to each offer.
     fn end(&mut self, end: AssetRequest) {
         if self.ends.len() < MAX_OFFERS {
             self.ends.push_back(end);
@@ -233,7 +234,7 @@ impl AssetReceiver {
 }
 
 impl Download {
-    /// Returns the number of requested chunks that have not come as a whole.
+    /// Returns the number of requested chunks that have not arrived whole.
     fn in_flight(&self) -> usize {
         let come = self.bytes.len() as u32;
         if come == self.requested {
@@ -242,7 +243,8 @@ impl Download {
         (self.requested.div_ceil(CHUNK) - come / CHUNK) as usize
     }
 
-    /// Appends bytes that came: memory grows with them, at most to the length of the asset.
+    /// Appends received bytes. Memory grows with them, at most to the length of the asset, so that
+    /// an offer alone takes no memory.
     fn append(&mut self, bytes: &[u8]) {
         let needed = self.bytes.len() + bytes.len();
         if needed > self.bytes.capacity() {

@@ -119,7 +119,7 @@ impl AssetSender {
         !self.requests.is_empty()
     }
 
-    /// Iterates over the offers, with the bytes that were sent so far.
+    /// Iterates over the offers, with the number of bytes sent.
     pub(crate) fn progress(&self) -> impl Iterator<Item = AssetProgress> {
         self.offers.iter().map(Offered::progress)
     }

@@ -10,9 +10,9 @@ use super::world::ClientWorld;
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     list: Vec<ObjectChange>,
-    /// A bit per id: the list says already that the object has another value.
+    /// A bit for each id: whether the list already has a changed value of the object.
     listed: Vec<u64>,
-    /// The frame has ended: the next change begins another list.
+    /// Whether the frame has ended: the next change then begins another list.
     is_over: bool,
 }
 
@@ -57,8 +57,8 @@ fn place(id: ObjectId) -> (usize, u64) {
 }
 
 impl<I> ClientWorld<I> {
-    /// Adds what playback changed by its last step. Predicted objects spawn and despawn with it, and
-    /// move by themselves.
+    /// Adds the changes of the last step of playback. Predicted objects spawn and despawn with
+    /// playback, but their states do not come from it.
     pub(super) fn record_changes(&mut self) {
         self.changes.begin();
         for change in self.playback.shown_changes() {
@@ -68,7 +68,7 @@ impl<I> ClientWorld<I> {
         }
     }
 
-    /// Adds an object that is interpolated, and was shown away from there.
+    /// Adds an object that is now interpolated, and was shown elsewhere before.
     pub(super) fn record_switched(&mut self, id: ObjectId) {
         if self.prediction.is_predicted(id) {
             return;

@@ -303,7 +303,7 @@ impl<I: Input, T: Transport> Client<I, T> {
         self.sent = SendState { tick: newest.or(self.sent.tick), at: now, snapshots: 0 };
     }
 
-    /// Returns what the clocks say: how far this client is ahead, and how early its inputs arrive.
+    /// Returns the state of the clocks: the lead of this client, and the margin of its inputs.
     #[must_use]
     pub fn time(&self) -> TimeReport {
         TimeReport { shown: self.shown_time(), ..self.clock.report(self.now) }

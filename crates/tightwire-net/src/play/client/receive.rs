@@ -178,7 +178,7 @@ impl<I: Input, T: Transport> Client<I, T> {
         }
     }
 
-    /// Begins anew with what a new connection has: the server sends everything again.
+    /// Starts over with a new connection, on which the server sends everything again.
     fn start_over(&mut self) {
         let world = &mut self.world;
         world.record_start_over();

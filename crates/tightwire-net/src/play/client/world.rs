@@ -48,8 +48,9 @@ impl<I> ClientWorld<I> {
         }
     }
 
-    /// Computes what is shown of the objects that are not simply interpolated: the predicted ones,
-    /// and those whose prediction has just ended. Once a frame, so that reading needs no memory.
+    /// Computes the shown states of objects that are not only interpolated: predicted ones, and
+    /// those whose prediction has just ended. This runs once a frame, so that reading a state
+    /// allocates nothing.
     pub(super) fn refresh_shown(&mut self) {
         core::mem::swap(&mut self.shown, &mut self.shown_before);
         self.shown.clear();

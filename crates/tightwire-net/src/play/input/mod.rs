@@ -46,7 +46,8 @@ pub struct InputStats {
     pub neutral: u64,
     /// Inputs that first arrived after their tick, and serve as baselines only.
     pub late: u64,
-    /// Inputs that had arrived before: most of them, since frames repeat what is not acked.
+    /// Inputs that had arrived before. Most inputs are duplicates, since frames repeat unacked
+    /// inputs.
     pub duplicates: u64,
     /// Duplicates that differ from the first one, which stays in force. An honest client has none.
     pub revised: u64,

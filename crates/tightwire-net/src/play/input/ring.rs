@@ -144,15 +144,15 @@ impl InputRing {
         }
         let (filled, newest, stats) = (self.filled, self.newest, self.stats);
         self.read(frame, accepts).map(Some).map_err(|error| {
-            // Rows that were stored on the way are behind places that are empty again.
+            // Rows that were stored before the error are in slots that count as empty again.
             (self.filled, self.newest, self.stats) = (filled, newest, stats);
             self.stats.refused += 1;
             FrameError::Malformed(error)
         })
     }
 
-    /// Takes the input of the next tick, and moves on to the tick behind it. The row is that of the
-    /// tick, or the last one that was taken fresh and is repeated; `None` if the input is neutral.
+    /// Takes the input of the next tick, and advances by one tick. The row is that of the tick, or
+    /// a repetition of the last fresh one; `None` if the input is neutral.
     pub(crate) fn take(&mut self) -> (InputKind, Option<&[u32]>) {
         let kind = if self.contains(self.next) {
             let start = place(self.next) * self.layout.columns();
@@ -253,7 +253,8 @@ impl InputRing {
             return;
         }
         let newest = self.newest.filter(|&newest| tick.wrapping_sub(newest) as i32 <= 0);
-        // Also an ancient one, so that a client that is far behind learns how far.
+        // The newest input counts even if it is dropped, so that a client that is far behind learns
+        // how far.
         self.newest = newest.or(Some(tick));
         if ahead < -(MAX_INPUTS as i32) {
             self.stats.dropped_ancient += 1;

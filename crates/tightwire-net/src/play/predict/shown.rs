@@ -30,8 +30,8 @@ impl Prediction {
         (self.before, self.scratch, self.fraction) = (before, shown, fraction);
     }
 
-    /// Drops objects whose prediction has ended. Those that are interpolated from now on come from
-    /// where they were predicted.
+    /// Drops objects whose prediction has ended. Objects that are now interpolated keep an offset
+    /// to their predicted place, which fades.
     pub(super) fn drop_removed(&mut self, server: &Authoritative<'_>, fraction: f64) {
         let removed = core::mem::take(&mut self.removed);
         let mut shown = core::mem::take(&mut self.scratch);

@@ -395,7 +395,7 @@ fn old_rows_of_others_are_neither_mispredictions_nor_replayed() {
         (stats.mispredicted, stats.replayed_ticks - before.replayed_ticks)
     };
     assert_eq!(receive(&mut pair, RowAge::Old), (0, 0));
-    // What has just arrived is the best to go on from, and proves no misprediction.
+    // A row that has just arrived is the state to continue from, and is no misprediction.
     assert_eq!(receive(&mut pair, RowAge::New), (0, TICKS_AHEAD.into()));
     assert_eq!(receive(&mut pair, RowAge::Exact), (0, TICKS_AHEAD.into()));
     assert_eq!(pair.prediction.mispredicted(0), 0);

@@ -141,7 +141,7 @@ impl Logins {
         self.lock().poll_left(now)
     }
 
-    /// Forgets a player that is not to come back, as a lost one that was kicked.
+    /// Forgets a player that must not resume, for example a lost player that was kicked.
     pub(crate) fn forget(&self, player: PeerId) {
         self.lock().forget_player(player);
     }
@@ -268,8 +268,8 @@ impl Table {
     }
 }
 
-/// Whether a player whose connection ended so may come back: the network failed it, and neither side
-/// wanted it to end.
+/// Whether a player whose connection ended for this reason may resume: the network failed, and
+/// neither side closed the connection.
 pub(crate) fn can_resume(reason: &Reason) -> bool {
     matches!(
         reason,

@@ -44,7 +44,7 @@ impl TestBed {
         Self { gate, logins, peers: peers.build().unwrap() }
     }
 
-    /// Says hello with a token, and is connected if the gate lets it.
+    /// Connects with a token, if the gate admits it.
     fn connect(&mut self, token: &[u8]) -> Result<(PeerId, Arrival), TokenError> {
         let admitted = self.gate.check(token, Duration::ZERO)?;
         self.gate.redeem(token, Duration::ZERO)?;
@@ -143,7 +143,7 @@ fn a_second_login_replaces_the_first_or_is_refused() {
     assert!(
         matches!(arrival, Arrival::Resumed { player, replaced: Some(old), .. } if (player, old) == (first, first))
     );
-    // The end of the replaced connection is nobody's.
+    // The end of the replaced connection belongs to no player.
     assert_eq!(test_bed.lose(first, 1), Departure::Nobody);
 
     let mut test_bed = TestBed::new(DuplicateLogin::Refuse, 8);

@@ -60,14 +60,15 @@ impl TicketSource {
     }
 }
 
-/// Returns the key of the tickets of one run of a server: of the server's own key, or of random
-/// numbers. The seed of the session would not do: recordings have it, and games draw from it.
+/// Returns the key of the tickets of one run of a server, derived from the server's own key, or
+/// from a random key. The seed of the session would not be secret: recordings contain it, and games
+/// draw random numbers from it.
 pub(crate) fn ticket_key(
     key: Option<&TokenKey>,
     session: &SessionConfig,
 ) -> Result<[u8; 32], MintError> {
-    // A server that is started again with its key counts from 1 again. The start makes its tickets
-    // others than those of the run before, which were given to others.
+    // A server that restarts with its key numbers its players from 1 again. The start time makes
+    // its tickets differ from those of the previous run, which other players have.
     let start = session.unix_start.as_nanos().to_le_bytes();
     let purpose = [DOMAIN, &start, &session.seed.to_le_bytes()].concat();
     match key {
@@ -87,7 +88,8 @@ impl core::fmt::Debug for ResumeTicket {
 /// and is longer.
 const PREFIX: &[u8] = b"tightwire resume";
 
-/// Purpose of the key of tickets: one that also seals connect tokens is not the same key.
+/// Purpose from which the key of tickets is derived, so that it differs from a key that seals
+/// connect tokens.
 const DOMAIN: &[u8] = b"tightwire resume ticket 1";
 
 /// Bytes of a ticket's secret.

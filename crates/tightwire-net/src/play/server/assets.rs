@@ -38,7 +38,7 @@ impl PlayerAssets {
         self.is_chunk_pending = false;
         self.offers.clear();
         for asset in core::mem::take(&mut self.open) {
-            // It was accepted once, and there are no more of them now.
+            // The offer cannot fail: it was accepted before, and there are no more offers now.
             let _ = self.offer(&asset);
         }
     }

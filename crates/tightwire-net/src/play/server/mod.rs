@@ -39,8 +39,8 @@ use crate::transport::Transport;
 ///
 /// A frame is [`receive`](Self::receive), then the game's step for each tick that
 /// [`begin_tick`](Self::begin_tick) begins, then [`send`](Self::send). Every player has exactly one
-/// input in each tick; what is missing is repeated. Snapshots, acks, budgets and relevancy are
-/// taken care of.
+/// input in each tick; a missing input is replaced by the last one, or by a neutral one. The server
+/// handles snapshots, acks, budgets and relevancy.
 ///
 /// `receive` should be called when packets arrive, or four times per tick: the clients' clocks
 /// follow when their inputs arrived.
@@ -357,7 +357,7 @@ impl<I: Input, T: Transport> Server<I, T> {
         self.config.snapshot_interval = ticks.max(1);
     }
 
-    /// Disconnects a peer at once, with a reason that it gets to read. It cannot resume.
+    /// Disconnects a peer at once, and sends it the reason. The player cannot resume.
     pub fn kick(&mut self, peer: PeerId, text: &str) {
         let Some(player) = self.world.players.get(&peer) else { return };
         match player.connection {
@@ -394,8 +394,8 @@ impl<I: Input, T: Transport> Server<I, T> {
         timers.into_iter().flatten().min()
     }
 
-    /// Returns the number of connections that were closed since they sent what no client sends:
-    /// malformed or too many inputs, or messages that are the server's.
+    /// Returns the number of connections that were closed for violations of the protocol: malformed
+    /// or too many inputs, or messages that only a server sends.
     #[must_use]
     pub fn violations(&self) -> u64 {
         self.violations

@@ -59,7 +59,7 @@ impl<I> ServerWorld<I> {
         self.owners.binary_search_by_key(&id, |(id, _)| *id)
     }
 
-    /// Notes the owner of an object, and returns the one before.
+    /// Sets the owner of an object, and returns the previous one.
     fn replace_owner(&mut self, id: ObjectId, owner: Option<PeerId>) -> Option<PeerId> {
         match (self.owner_place(id), owner) {
             (Ok(place), Some(owner)) => Some(core::mem::replace(&mut self.owners[place].1, owner)),
@@ -261,8 +261,8 @@ impl<I> World<'_, I> {
         self.world.sender.set_row(id, row)
     }
 
-    /// Sets the state of an object, and rounds `value` to what clients get: a server that keeps its
-    /// own world then steps from the same state as a client that predicts.
+    /// Sets the state of an object, and rounds `value` to the resolution of the wire form. A server
+    /// that keeps its own world then steps from the same state as a client that predicts.
     ///
     /// # Errors
     ///
@@ -312,8 +312,9 @@ impl<I> World<'_, I> {
         of_class.filter_map(|(id, _)| Some((id, self.get(id)?)))
     }
 
-    /// Gives an object to a peer, or to nobody; does nothing if there is no such object. Its owner gets the fields that are for the owner
-    /// only, predicts it, and its inputs move it.
+    /// Sets the owner of an object; `None` if no peer owns it. Does nothing if there is no such
+    /// object. The owner gets the fields that are only for the owner, predicts the object, and
+    /// steps it by its inputs.
     pub fn set_owner(&mut self, id: impl Into<ObjectId>, owner: Option<PeerId>) {
         let id = id.into();
         let owner = owner.filter(|owner| self.world.players.contains_key(owner));

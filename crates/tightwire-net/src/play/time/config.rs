@@ -11,7 +11,7 @@ pub struct TimeConfig {
     /// the number of late inputs, and keeps the lead longer after the network got better.
     /// Default: 8 s.
     pub window: Duration,
-    /// Margin of the slowest inputs, in ticks, for what is slower than anything measured.
+    /// Target margin of the slowest measured inputs, in ticks, as a reserve for slower ones.
     /// Default: 0.5.
     pub guard: f64,
     /// Largest increase of speed, as a share.

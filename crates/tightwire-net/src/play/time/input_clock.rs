@@ -323,8 +323,8 @@ impl InputClock {
     fn take_due(&mut self, snapshot: u32, next: u32, cause: Option<TimeJumpCause>) -> Range<u32> {
         let wanted = to_tick(self.local + self.phase);
         let last = wanted.min(snapshot.saturating_add(self.max_predicted)).min(u32::MAX - 1);
-        // A paused server meets no pile of inputs. The phase goes on, so that the clock is where it
-        // was when snapshots arrive again.
+        // A paused server does not get a burst of inputs later. The phase goes on, so that the
+        // clock is in step again when snapshots arrive.
         let was_limited = self.state.is_limited;
         self.state.is_limited = wanted > last;
         if last < next {
@@ -338,7 +338,8 @@ impl InputClock {
             let by_limit = if was_limited { TimeJumpCause::Outage } else { TimeJumpCause::Stalled };
             self.raise(i64::from(first - next), cause.unwrap_or(by_limit));
         }
-        // Waiting for snapshots is no delay of the path: ticks that did were due only now, all at once.
+        // The time spent waiting for snapshots is no delay of the path: ticks that waited became
+        // due only now, all at once.
         let has_waited = was_limited || self.state.is_limited;
         let phase = if has_waited { f64::from(first) - self.local } else { self.phase };
         for tick in first..=last {

@@ -73,8 +73,8 @@ fn a_suspended_server_makes_the_client_wait_once() {
     }
 }
 
-/// Lets a path with jitter and loss fail for some time, and returns what happened until 0.2 s after
-/// it, and in 10 s more.
+/// Simulates an outage of a path with jitter and loss. Returns the counts until 0.2 s after its
+/// end, and those of the next 10 s.
 fn outage(seconds: f64, of_uplink: bool, of_downlink: bool) -> [Counts; 2] {
     let path = SimPath::of(50.0).with(15.0, 0.03);
     let lost = path.with(15.0, 1.0);

@@ -38,7 +38,7 @@ struct UplinkSample {
     delay: f64,
     /// The same from the time of sending.
     from_send: f64,
-    /// The margin was beyond what a report can tell: the delay is not more than this.
+    /// Whether the reported margin was at its bound: `delay` is then an upper bound.
     is_upper_bound: bool,
 }
 
@@ -88,7 +88,8 @@ impl Measurements {
         self.is_starting
     }
 
-    /// Returns whether a snapshot of this age is from another time than those before.
+    /// Returns whether the age of a snapshot is so far from the median that the path or a clock
+    /// must have changed.
     pub(super) fn is_outlier(&self, age: f64, tuning: &Tuning) -> bool {
         self.median_age.is_some_and(|median| (age - median).abs() > tuning.jump_ahead)
     }
@@ -126,9 +127,9 @@ impl Measurements {
         let is_lower_bound = margin <= -InputReport::MAX_MARGIN;
         // Margins are rounded down: the middle of the step is the best guess.
         let margin = (f64::from(margin) + 0.5) / InputReport::STEPS;
-        // Beyond what the margin can tell, the newest input tells more, since it arrived within the
-        // last tick. So a clock that is off by a second is right after the first report, and not
-        // after one for every eight ticks.
+        // A margin at its bound says little. The newest input, which arrived within the last tick,
+        // gives a better estimate: a clock that is off by a second is right after one report,
+        // instead of one report for every eight ticks.
         let margin = if is_upper_bound {
             margin.max(f64::from(ahead))
         } else if is_lower_bound {
@@ -140,7 +141,7 @@ impl Measurements {
         self.uplink.push(UplinkSample { at, delay, from_send, is_upper_bound });
     }
 
-    /// Computes the target and the estimates from what was measured until `local`.
+    /// Computes the target and the estimates from the samples up to `local`.
     pub(super) fn update(&mut self, local: f64, tuning: &Tuning) {
         let since = local - tuning.window;
         let youngest = self.downlink.newest_first().take_while(|sample| sample.at >= since);

@@ -9,7 +9,7 @@
 //! * [`MarginMeter`]: per peer, the margins of its inputs, as an [`InputReport`] for each snapshot.
 //! * [`InputClock`]: on the client, the ticks that are due, and the estimate of the server's tick.
 //!
-//! All of them are functions of `now` and of what arrived; none allocates after its construction.
+//! The clocks depend only on `now` and on received packets, and do not allocate after construction.
 
 mod config;
 mod input_clock;

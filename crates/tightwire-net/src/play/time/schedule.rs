@@ -4,8 +4,8 @@ use core::time::Duration;
 
 /// Begins ticks at fixed times after the first one, whenever the loop calls.
 ///
-/// A server that is late catches up; one that is very late lets the schedule slip, since ticks that
-/// are simulated in a burst make it later still. Numbers of ticks are never skipped.
+/// A server that is late catches up. If it is very late, the schedule slips, since simulating many
+/// ticks in a burst would make it later still. Tick numbers are never skipped.
 #[derive(Debug)]
 pub(crate) struct TickSchedule {
     tick_rate: u32,

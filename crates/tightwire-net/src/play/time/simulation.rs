@@ -44,7 +44,8 @@ impl<T> SimLink<T> {
         }
     }
 
-    /// Takes what arrived; a side that did not look for long finds only the oldest of it.
+    /// Takes the contents that have arrived: at most the oldest [`SOCKET_QUEUE`], as after a pause
+    /// the rest was dropped.
     fn receive(&mut self, now: f64) -> Vec<(f64, T)> {
         let count = self.flights.partition_point(|flight| flight.0 <= now);
         self.flights.drain(..count).take(SOCKET_QUEUE).map(|(_, delay, it)| (delay, it)).collect()

@@ -26,7 +26,7 @@ pub(super) struct Pieces {
 #[derive(Debug, Default)]
 struct StreamParts {
     unread: u32,
-    /// Offset up to which all data has come, as far as is known.
+    /// Offset up to which all data has arrived, as far as is known.
     next: u64,
     end: u64,
 }
@@ -38,7 +38,7 @@ pub(super) struct Limits {
     pub(super) large: u32,
     /// Limit of all other streams together.
     pub(super) small: u32,
-    /// Limit of streams that are not over, as QUIC has it.
+    /// Largest number of open streams, as in QUIC's limit.
     pub(super) streams: u32,
     /// Whether data without a gap before it is read soon.
     pub(super) is_read: bool,
@@ -218,7 +218,7 @@ mod tests {
             assert!(take(&mut pieces, part(stream, 0), LIMITS));
         }
         assert_eq!((pieces.streams.len(), pieces.unopened.len()), (1, 900));
-        // As many as are over may come beyond.
+        // Each stream that has ended allows one more stream number.
         for stream in 0..=900 {
             take(&mut pieces, part(stream, 0), LIMITS);
             pieces.remove(stream << 2);

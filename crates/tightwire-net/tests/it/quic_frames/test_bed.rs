@@ -161,7 +161,7 @@ fn count(memory: &mut i64, call: impl FnOnce()) {
     *memory += allocation_counter::measure(call).bytes_current;
 }
 
-/// Returns what a call returns, whose memory is not counted.
+/// Calls a function whose allocations are not counted, and returns its result.
 fn allocation_counter_free<R>(call: impl FnOnce() -> R) -> R {
     let mut result = None;
     allocation_counter::opt_out(|| result = Some(call()));
@@ -210,7 +210,8 @@ impl Socket for Metered {
         true
     }
 
-    /// Counts, and drops nothing: what the system would drop is read, and dropped then.
+    /// Counts filters, and drops nothing: packets that the operating system would drop are read and
+    /// dropped by the endpoint.
     fn set_filter(&mut self, filter: &Filter) -> bool {
         let is_silent = allocation_counter_free(|| !format!("{filter:?}").contains("loud: []"));
         self.silences.fetch_add(is_silent.into(), Ordering::Relaxed);

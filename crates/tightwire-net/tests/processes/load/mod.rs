@@ -82,7 +82,7 @@ impl TestBed {
         if is_by_hand(kind) {
             for group in Group::all(kind) {
                 let each = if group.is_admitted { ADMITTED_KIB } else { UNAUTHENTICATED_KIB };
-                // Half-open ones come again and again, as many as there can be.
+                // Half-open connections are opened again and again, up to their limit of 256.
                 let count = if group.is_half_open() { 256 } else { group.count };
                 found.allowed += each * f64::from(count);
                 let attacks = if group.is_half_open() { "connections" } else { "datagrams" };

@@ -51,8 +51,8 @@ fn bytes_with_one_that_never_fits(level: Level, for_ticks: u32, measured: Range<
     bytes
 }
 
-/// One object that no packet has room for must not take the room of others for good: once it is
-/// gone again, packets are as full as if it had never been there.
+/// An object that fits into no packet must not reduce the room of others for good: once it is
+/// despawned, packets are as full as if it had never existed.
 #[test]
 fn an_object_that_never_fits_does_not_throttle_the_others() {
     for level in LEVELS {

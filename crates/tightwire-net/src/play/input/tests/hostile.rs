@@ -64,7 +64,7 @@ fn inputs_without_a_known_baseline_are_dropped() {
     let layout = drive();
     let (mut log, mut ring) = (log(&layout), ring(&layout, 0));
     (0..5).for_each(|tick| assert!(log.push(tick, &[1, 2, 0])));
-    // A server that acked what it does not have, or a client that claims so.
+    // A server that acked inputs which it does not have, or a client that claims it.
     log.handle_ack(2);
     let received = receive(&mut ring, &frame(&log));
     assert_eq!((received.newest, received.arrivals.count()), (Some(4), 0));
@@ -119,7 +119,7 @@ fn a_flood_is_closed_and_does_no_work() {
     assert_eq!((ring.stats().frames, ring.stats().dropped_flood), (32, 600));
 }
 
-/// A ring keeps its promises, whatever arrived.
+/// Checks the invariants of a ring.
 fn check(ring: &InputRing, layout: &InputLayout) {
     for back in 1..=64 {
         let tick = ring.next().wrapping_add(32).wrapping_sub(back);
