@@ -154,8 +154,8 @@ fn limits_beyond_those_of_the_transport_are_refused_when_built() {
     let many = SessionConfig { max_clients: 1101, ..config() };
     assert_eq!(
         built(QuicConfig::default(), many.clone()),
-        Err("`max_clients` is 1101, but must be at most max_connections of the transport, which \
-             is 1100"
+        Err("`max_clients` is 1101, but must be at most 1100 (`max_connections` of \
+             the transport)"
             .into())
     );
     let enough = QuicConfig { max_connections: 1101, ..QuicConfig::default() };
