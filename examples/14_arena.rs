@@ -254,12 +254,13 @@ fn main() -> Done {
     let mut bots = Vec::new();
     for number in 0..4 {
         // A bad network of 60 ms; without it: `Quic::connect_pinned(address, fingerprint, now)`.
-        let latency = Duration::from_millis(30);
-        let bad = LinkConfig { latency, loss: 0.02, ..LinkConfig::default() };
+        let bad =
+            LinkConfig { latency: Duration::from_millis(30), loss: 0.02, ..Default::default() };
         let socket = Conditioned::new(Udp::client(address)?, bad, bad, number);
         let trust = Trust::Pinned(vec![fingerprint]);
         // 10 s is the default, which is too long for a short game.
-        let config = QuicConfig { idle_timeout: Duration::from_millis(700), ..Default::default() };
+        let [idle_timeout, keep_alive] = [700, 200].map(Duration::from_millis);
+        let config = QuicConfig { idle_timeout, keep_alive, ..Default::default() };
         let quic = Quic::connect(socket, address, "localhost", &trust, config, start.elapsed())?;
         let client = game().connect(ClientConfig { predict, ..Default::default() }, &[], quic)?;
         bots.push(Bot { number, client, tank: None, sparks: 0, map: Vec::new() });
