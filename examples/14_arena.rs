@@ -285,10 +285,7 @@ fn report(host: &Host, bots: &[Bot]) -> Done {
     for peer in host.server.peers() {
         let stats = host.server.stats(peer).ok_or("no such peer")?;
         let (inputs, missing) = (stats.inputs.fresh, stats.inputs.repeated + stats.inputs.neutral);
-        println!(
-            "{peer}: {} B of snapshots, {inputs} inputs, {missing} missing",
-            stats.snapshot_bytes
-        );
+        println!("{peer}: {inputs} inputs, {missing} missing");
         assert!(inputs > missing);
     }
     for Bot { number, client, sparks, map, .. } in bots {
