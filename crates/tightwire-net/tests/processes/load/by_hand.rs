@@ -125,8 +125,10 @@ impl<'a> Hostile<'a> {
             InternalBatch::write(2, &(), &mut ready).unwrap();
             let frame = frames::stream(0, hello.len() as u64, &ready, false);
             self.peer.send(now, Level::OneRtt, &frame);
+            self.since = now;
         }
-        self.is_admitted
+        // Three frames of the server, in which its session reads the last message of the handshake.
+        self.is_admitted && now > self.since + Duration::from_millis(50)
     }
 
     fn attack(&mut self, now: Duration) {
