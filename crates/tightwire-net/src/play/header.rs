@@ -23,7 +23,9 @@ impl PlayHeader {
         let mut bytes = [0; Self::BYTES];
         let mut stream = WriteStream::new(&mut bytes);
         let Ok(()) = Self::serialize(self.into(), &mut stream);
-        debug_assert!(stream.finish().is_ok(), "both numbers were clamped");
+        // Outside of the assertion: it is what writes the last bits, in release builds too.
+        let finished = stream.finish().is_ok();
+        debug_assert!(finished, "both numbers were clamped");
         bytes
     }
 
