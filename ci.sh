@@ -257,6 +257,10 @@ test() {
     # In the profile of what is counted, so that the library is built once.
     cargo test --quiet --profile bench -p tightwire-instructions --test misuse
     instructions
+    step "demo, as released"
+    # All other tests have debug assertions. It fails if a client cannot connect, refuses a packet or
+    # shows another world than the server's.
+    cargo run --release --quiet -- --seconds 5
     step "peers: round trips"
     cargo test --quiet --manifest-path bench/Cargo.toml
 }
