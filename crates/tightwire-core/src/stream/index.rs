@@ -1,6 +1,6 @@
 //! Indices relative to the previous one: two ladders of ever wider steps.
 
-use core::hint::cold_path;
+use core::hint::{cold_path, select_unpredictable};
 
 use super::{ErrorKind, Stream, Target, misuse};
 
@@ -255,7 +255,9 @@ impl ObjectIndexCost {
             }
             costs
         };
-        COSTS.get(difference as usize).map_or(self.beyond, |&cost| cost.into())
+        // The differences of few indices are as often on the ladder as beyond it.
+        let near = COSTS[(difference as usize).min(BEYOND - 1)];
+        select_unpredictable(difference < BEYOND as u64, near.into(), self.beyond)
     }
 }
 
