@@ -12,6 +12,7 @@ use crate::layout::{self, Layout, Width};
 use crate::operation::operation;
 use crate::parse::{Body, Item};
 use crate::reset::reset;
+use crate::syntax::{INTS, is};
 use crate::validate::{Field, Rule};
 use crate::variants::serialize_enum;
 
@@ -327,8 +328,9 @@ fn step(field: &Field, variant: usize, slot: &mut usize, place: Place) -> TokenS
 }
 
 /// Generates an option. A writer puts the bit and a short value into the word of the preceding
-/// fields; a reader does not know yet whether the value follows. The value is not coded in a
-/// closure: calling it would move the state of the run from registers to memory.
+/// fields. A reader does not know yet whether the value follows, and gets the bit and a value of one part
+/// by one call. The value is not coded in a closure: calling it would move the state of the run from
+/// registers to memory.
 fn optional(
     rule: &Rule,
     target: &TokenStream,
@@ -338,10 +340,20 @@ fn optional(
     let (Width::Fixed(bits) | Width::CompileTime(bits)) = layout::width(rule) else {
         return quote!(#end #alone);
     };
-    let bit = return_on_error(quote!(__run.option_bit(__option.is_some())));
+    let write_bit = return_on_error(quote!(__run.option_bit(__option.is_some())));
+    let (is_direct, bit) = match has_one_part(rule) {
+        false => (quote!(__S::MERGES && __S::WRITING), write_bit),
+        true => {
+            let bits = quote!(const { ::tightwire::__private::word_bits(#bits) });
+            let read_bit = return_on_error(
+                quote!(::tightwire::__private::read_option(&mut __run, &mut __option, #bits)),
+            );
+            (quote!(__S::MERGES), quote!(if __S::READING { #read_bit } else { #write_bit }))
+        }
+    };
     let value = return_on_error(operation(rule, &quote!(__stream), &quote!(__value)));
     quote! {
-        if __S::MERGES && __S::WRITING && const { ::tightwire::__private::fits_word(#bits) } {
+        if #is_direct && const { ::tightwire::__private::fits_word(#bits) } {
             let mut __option = #target;
             #bit
             if let ::tightwire::__private::core::option::Option::Some(__value) = __option.parts(
@@ -356,6 +368,21 @@ fn optional(
             #end
             #alone
         }
+    }
+}
+
+/// Whether a value is certainly read by one operation, so that a packet which ends within it is refused at
+/// its first bit.
+fn has_one_part(rule: &Rule) -> bool {
+    match rule {
+        Rule::Whole(ty) => is(ty, &INTS) || is(ty, &["bool", "f32"]),
+        Rule::Boxed { rule } => has_one_part(rule),
+        Rule::Int { .. }
+        | Rule::Bits { .. }
+        | Rule::Compressed { .. }
+        | Rule::SmallestThree { .. }
+        | Rule::Unit { .. } => true,
+        _ => false,
     }
 }
 

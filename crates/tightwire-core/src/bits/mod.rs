@@ -23,8 +23,12 @@ const fn low_mask(width: u32) -> u64 {
 ///
 /// Servers mostly read small packets of varying length. A loop over their bytes would mispredict
 /// its end, so two loads overlap instead; the bits that they share are equal.
+///
+/// `"C"` tells the compiler that the call does not unwind, so that no caller needs code and tables to drop
+/// its values then.
 #[inline(never)]
-pub(crate) fn short_word(data: &[u8]) -> u64 {
+#[expect(improper_ctypes_definitions, reason = "only Rust calls it")]
+pub(crate) extern "C" fn short_word(data: &[u8]) -> u64 {
     let at = |index: usize| u64::from(data[index]) << (8 * index);
     let word = match (data.first_chunk(), data.last_chunk()) {
         (Some(first), Some(last)) => {
@@ -36,3 +40,21 @@ pub(crate) fn short_word(data: &[u8]) -> u64 {
     };
     word << (64 - 8 * data.len())
 }
+
+/// Whether a byte is zero. Checks eight bytes at a time: names and chat lines are short, and a loop
+/// over bytes would mispredict its end.
+#[inline]
+pub(crate) fn contains_zero(bytes: &[u8]) -> bool {
+    // A byte borrows from the bit above only if it is zero, or if a lower byte is zero.
+    let zeros = |word: u64| word.wrapping_sub(LOW_BITS) & !word & (LOW_BITS << 7);
+    let last = match bytes.last_chunk() {
+        Some(last) => u64::from_le_bytes(*last),
+        // The missing bytes are filled with ones, which are not zero.
+        None => short_word(bytes) | LOW_BITS.unbounded_shr(bytes.len() as u32 * 8),
+    };
+    let (words, _) = bytes.as_chunks();
+    words.iter().fold(zeros(last), |found, word| found | zeros(u64::from_le_bytes(*word))) != 0
+}
+
+/// The lowest bit of each byte.
+const LOW_BITS: u64 = u64::MAX / 255;

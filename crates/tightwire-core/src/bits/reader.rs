@@ -145,6 +145,39 @@ impl<'a> BitReader<'a> {
         self.position += u64::from(width.min(WORD_FIELD));
     }
 
+    /// Reads a bit and, if it is set, a field of `width < 64` bits. Returns the bit, or `None` if the
+    /// packet ends before the bit or the field; the position is then that of the part that is missing.
+    /// Bits of the field beyond its width are unspecified.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn read_option(&mut self, width: u32) -> (Option<bool>, u64) {
+        let (position, value) = option_at(self.data, self.last_word, self.position, width);
+        self.position = position;
+        if self.has_failed() {
+            self.fail();
+            return (None, 0);
+        }
+        (Some(value & IS_SOME != 0), value)
+    }
+
+    /// The packet, its last word and the position, for a function that is not inlined; a reader that has
+    /// failed is behind the end of its packet.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn parts(&self) -> (&'a [u8], u64, u64) {
+        (self.data, self.last_word, self.position)
+    }
+
+    /// Creates a reader from the [`parts`](Self::parts) of another one.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn from_parts(data: &'a [u8], last_word: u64, position: u64) -> Self {
+        Self { data, last_word, position, end: data.len() as u64 * 8 }
+    }
+
+    /// Goes on at the bit `position`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn go_to(&mut self, position: u64) {
+        self.position = position;
+    }
+
     /// Reads a unary number: counts zeros up to the next one bit, and consumes both. After `limit`
     /// zeros no one bit follows, and none is consumed.
     ///
@@ -240,6 +273,29 @@ impl<'a> BitReader<'a> {
         Err(BitReadError)
     }
 }
+
+/// [`BitReader::read_option`] as a call, since the code of two reads would otherwise be repeated for every
+/// option of every type. Returns the position, with [`FAILED`] after a failure, and the value, with
+/// [`IS_SOME`] if there is one.
+///
+/// `"C"` tells the compiler that the call does not unwind, so that no caller needs code and tables to drop
+/// its values then.
+#[inline(never)]
+#[expect(improper_ctypes_definitions, reason = "only Rust calls it")]
+extern "C" fn option_at(data: &[u8], last_word: u64, position: u64, width: u32) -> (u64, u64) {
+    let mut reader = BitReader::from_parts(data, last_word, position);
+    match reader.read_word(1) {
+        Ok(0) => (reader.position, 0),
+        Ok(_) => match reader.read_bits(width) {
+            Ok(value) => (reader.position, value | IS_SOME),
+            Err(_) => (reader.position | FAILED, 0),
+        },
+        Err(_) => (reader.position | FAILED, 0),
+    }
+}
+
+/// Flag in the value that [`option_at`] returns, above all of its bits.
+const IS_SOME: u64 = 1 << 63;
 
 impl fmt::Debug for BitReader<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

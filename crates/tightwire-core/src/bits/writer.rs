@@ -3,7 +3,7 @@
 use core::fmt;
 use core::hint::{cold_path, select_unpredictable};
 
-use super::short_word;
+use super::{contains_zero, short_word};
 
 /// Writes bits into a caller's byte slice of any length and alignment.
 ///
@@ -196,6 +196,20 @@ impl<'a> BitWriter<'a> {
         self.go_to(position, word);
     }
 
+    /// Like [`write_bytes`](Self::write_bytes), for text: returns `false` and writes nothing if it
+    /// contains a zero character.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn write_text(&mut self, text: &[u8]) -> bool {
+        let (position, word) = copy_text(self.data, self.position(), self.state.word, text);
+        let is_text = position & HAS_ZERO == 0;
+        if is_text {
+            self.go_to(position, word);
+        } else {
+            cold_path();
+        }
+        is_text
+    }
+
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn go_to(&mut self, position: u64, word: u64) {
         self.state.word_index = (position / 64) as usize;
@@ -232,12 +246,12 @@ impl<'a> BitWriter<'a> {
     /// Stores the word that is being filled, or as many of its bytes as fit.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn store_word(&mut self) {
-        let value = self.state.word.to_le_bytes();
+        let word = self.state.word;
         if let Some(bytes) = self.word_in_slice() {
-            *bytes = value;
+            *bytes = word.to_le_bytes();
             return;
         }
-        store_tail(self.data, self.state.word_index * 8, value);
+        store_tail(self.data, self.state.word_index * 8, word);
     }
 
     /// Returns the current position, for [`rollback`](Self::rollback).
@@ -332,19 +346,40 @@ impl<'a> BitWriter<'a> {
 /// of every type. The state is passed by value: taking its address would force it through memory
 /// around every other field. Position and word fit into registers; a tuple of three parts would
 /// not.
+///
+/// `"C"` tells the compiler that the call does not unwind, so that no caller needs code and tables to drop
+/// its values then. So with the calls below.
 #[inline(never)]
-fn copy_bytes(data: &mut [u8], position: u64, word: u64, bytes: &[u8]) -> (u64, u64) {
+#[expect(improper_ctypes_definitions, reason = "only Rust calls it")]
+extern "C" fn copy_bytes(data: &mut [u8], position: u64, word: u64, bytes: &[u8]) -> (u64, u64) {
     let mut writer = BitWriter::new(data);
     writer.go_to(position, word);
     writer.copy(bytes);
     (writer.position(), writer.state.word)
 }
 
+/// Like [`copy_bytes`], for text: returns [`HAS_ZERO`] instead if it contains a zero character.
+#[inline(never)]
+#[expect(improper_ctypes_definitions, reason = "only Rust calls it")]
+extern "C" fn copy_text(data: &mut [u8], position: u64, word: u64, text: &[u8]) -> (u64, u64) {
+    if contains_zero(text) {
+        return (HAS_ZERO, 0);
+    }
+    let mut writer = BitWriter::new(data);
+    writer.go_to(position, word);
+    writer.copy(text);
+    (writer.position(), writer.state.word)
+}
+
+/// Flag beyond the end of any packet.
+const HAS_ZERO: u64 = 1 << 63;
+
 /// Stores as many bytes of `word` as fit at the end of a slice that is not made of whole words.
 #[inline(never)]
-fn store_tail(data: &mut [u8], start: usize, word: [u8; 8]) {
+#[expect(improper_ctypes_definitions, reason = "only Rust calls it")]
+extern "C" fn store_tail(data: &mut [u8], start: usize, word: u64) {
     let room = data.get_mut(start..).unwrap_or_default();
-    for (byte, value) in room.iter_mut().zip(word) {
+    for (byte, value) in room.iter_mut().zip(word.to_le_bytes()) {
         *byte = value;
     }
 }

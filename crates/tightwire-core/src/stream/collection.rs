@@ -4,6 +4,7 @@
 
 use alloc::vec::Vec;
 
+use super::derived::set_some;
 use super::raw::group;
 use super::{ErrorKind, Pod, Scope, Stream, Target, check_not_failed, misuse};
 
@@ -116,12 +117,7 @@ pub(super) fn option<S: Stream, T: Default>(
 ) -> Result<(), S::Error> {
     let mut is_some = value.is_some();
     stream.named("is_some").bool(&mut is_some)?;
-    if let Some(value) = value.when_reading() {
-        match is_some {
-            true => _ = value.get_or_insert_default(),
-            false => *value = None,
-        }
-    }
+    set_some(&mut value, is_some);
     match value.parts(Option::as_ref, Option::as_mut) {
         Some(value) => inner(value, stream),
         None => Ok(()),

@@ -15,7 +15,7 @@ use core::cell::Cell;
 use super::raw::{group, operation};
 use super::{
     Access, Condition, ErrorKind, FloatRange, Hints, Int, MAX_DIMENSIONS, Name, Number, Op, Pod,
-    Shape, Stream, Target, Value, Vector, Wire, collection, explain_write, int, text,
+    Run, Shape, Stream, Target, Value, Vector, Wire, collection, explain_write, int, text,
 };
 
 /// Widths of the fields of a type: one list for a struct, one for each variant of an enum. `None`
@@ -44,6 +44,14 @@ pub const fn rest_of_run(slots: &[Option<u32>], mut field: usize) -> u32 {
 /// Whether a value has a fixed size, and room in a word beside a bit that says whether it follows.
 pub const fn fits_word(bits: Option<u32>) -> bool {
     matches!(bits, Some(bits) if bits < u64::BITS)
+}
+
+/// Bits of a value that [`fits_word`].
+pub const fn word_bits(bits: Option<u32>) -> u32 {
+    match bits {
+        Some(bits) => bits,
+        None => 0,
+    }
 }
 
 /// Bits of a type, if the number is always the same.
@@ -321,6 +329,34 @@ pub fn object<S: Stream, T: Wire>(
     stream: &mut S,
 ) -> Result<(), S::Error> {
     stream.object(value)
+}
+
+/// Makes an option that is read into one with a value or without; a value that is already there keeps its
+/// memory.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn set_some<A: Access, T: Default>(
+    option: &mut Target<'_, A, Option<T>>,
+    is_some: bool,
+) {
+    if let Some(option) = option.when_reading() {
+        match is_some {
+            true => _ = option.get_or_insert_default(),
+            false => *option = None,
+        }
+    }
+}
+
+/// Reads the bit of an option, and makes the option one with a value or without. The value's `bits` are in
+/// the run then.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub fn read_option<S: Stream, T: Default>(
+    run: &mut Run<'_, S>,
+    option: &mut Target<'_, S::Access, Option<T>>,
+    bits: u32,
+) -> Result<(), S::Error> {
+    let is_some = run.read_option(bits)?;
+    set_some(option, is_some);
+    Ok(())
 }
 
 /// Borrows the value inside a box.

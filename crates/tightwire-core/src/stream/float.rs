@@ -190,7 +190,7 @@ pub(super) fn compressed<S: Stream>(
     }
     let mut code = 0;
     if S::WRITING {
-        if !all_finite([*value; 4]) {
+        if (*value * 0.0).is_nan() {
             cold_path();
             let start = stream.position();
             stream.refuse_at(ErrorKind::NotFinite, start)?;

@@ -10,7 +10,9 @@
 use core::fmt::Debug;
 use core::hint::cold_path;
 
+use super::text::{self, TextBuffer};
 use super::{Access, ErrorKind, Op, Scope, Value};
+use crate::bits::contains_zero;
 
 /// The functions that a type of stream implements; [`Stream`](crate::stream::Stream) is then
 /// implemented for it.
@@ -119,6 +121,38 @@ pub trait RawStream: Sized {
         source: &'s [u8],
         length: usize,
     ) -> Result<&'s [u8], Self::Error>;
+
+    /// A bit that says whether a value of `width < 64` bits follows, then the value: for a reader, which
+    /// gets the bit. The bits of the value beyond its width are unspecified.
+    #[doc(hidden)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_option(&mut self, value: &mut u64, width: u32) -> Result<bool, Self::Error> {
+        let mut is_some = 0;
+        self.raw_bits(&mut is_some, 1)?;
+        if is_some != 0 {
+            self.raw_bits(value, width)?;
+        }
+        Ok(is_some != 0)
+    }
+
+    /// The length of a text and its bytes, for a reader.
+    #[doc(hidden)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_text<T: TextBuffer>(&mut self, text: &mut T, max_len: usize) -> Result<(), Self::Error> {
+        text::read_parts(self, text, max_len)
+    }
+
+    /// The bytes of a text that begins at the bit `start`, for a writer: like
+    /// [`raw_bytes`](Self::raw_bytes), unless the text contains a zero character.
+    #[doc(hidden)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_characters(&mut self, text: &[u8], start: u64) -> Result<(), Self::Error> {
+        if contains_zero(text) {
+            cold_path();
+            return self.refuse_at(ErrorKind::InteriorNul, start);
+        }
+        self.raw_bytes(text, text.len()).map(drop)
+    }
 
     /// Refuses the value at `bit`: a reader fails, a writer does not finish.
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), Self::Error>;

@@ -1,5 +1,6 @@
 //! The stream that reads.
 
+use super::text::{self, TextBuffer};
 use super::{ByteStream, ErrorKind, RawStream, ReadError, Unique};
 use crate::bits::BitReader;
 
@@ -33,6 +34,13 @@ impl<'a> ReadStream<'a> {
     #[inline]
     pub fn new(packet: &'a [u8]) -> Self {
         Self { reader: BitReader::new(packet), failure: None, checks: true }
+    }
+
+    /// Creates a stream from the parts of another one's reader, for an operation that is not inlined.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn from_parts(packet: &'a [u8], last_word: u64, position: u64) -> Self {
+        let reader = BitReader::from_parts(packet, last_word, position);
+        Self { reader, failure: None, checks: true }
     }
 
     /// Reads a packet that was written [without checks](crate::stream::WriteStream::without_checks).
@@ -146,6 +154,29 @@ impl RawStream for ReadStream<'_> {
             Ok(bytes) => Ok(bytes),
             Err(_) => Err(self.refuse_end()),
         }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_option(&mut self, value: &mut u64, width: u32) -> Result<bool, ReadError> {
+        let (is_some, read) = self.reader.read_option(width);
+        match is_some {
+            Some(is_some) => {
+                *value = read;
+                Ok(is_some)
+            }
+            None => Err(self.refuse_end()),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_text<T: TextBuffer>(&mut self, text: &mut T, max_len: usize) -> Result<(), ReadError> {
+        let (packet, last_word, position) = self.reader.parts();
+        let (position, refused) = text::read_at(text, packet, last_word, position, max_len);
+        if let Some(kind) = refused {
+            return self.refuse_at(kind, position);
+        }
+        self.reader.go_to(position);
+        Ok(())
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -127,6 +127,14 @@ impl<'s, S: RawStream> Run<'s, S> {
         self.raw_fitting(&mut u64::from(is_some), 1)
     }
 
+    /// Reads the bit of an option, and its value of `bits < 64` bits as a run of its own.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn read_option(&mut self, bits: u32) -> Result<bool, S::Error> {
+        let is_some = self.stream.raw_option(&mut self.word, bits)?;
+        (self.held, self.left) = (if is_some { bits } else { 0 }, 0);
+        Ok(is_some)
+    }
+
     /// Begins the fields of a variant, until [`leave`](RawStream::leave).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn enter_variant(&mut self, name: &str) {
@@ -154,7 +162,8 @@ impl<'s, S: RawStream> Run<'s, S> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take(&mut self, width: u32) -> Result<u64, S::Error> {
-        let lower = self.word;
+        // Without held bits, those of the word are unspecified; the compiler knows how many are held.
+        let lower = if self.held == 0 { 0 } else { self.word };
         if width <= self.held {
             self.word = lower.unbounded_shr(width);
             self.held -= width;
@@ -261,6 +270,12 @@ impl<S: RawStream> RawStream for Run<'_, S> {
     fn raw_bytes<'b>(&'b mut self, source: &'b [u8], length: usize) -> Result<&'b [u8], S::Error> {
         self.leave_run()?;
         self.stream.raw_bytes(source, length)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_characters(&mut self, text: &[u8], start: u64) -> Result<(), S::Error> {
+        self.leave_run()?;
+        self.stream.raw_characters(text, start)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

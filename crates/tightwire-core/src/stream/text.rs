@@ -2,10 +2,9 @@
 
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::hint::cold_path;
 
-use super::{ErrorKind, Stream, Target};
-use crate::bits::short_word;
+use super::{ErrorKind, RawStream, ReadStream, Stream, Target};
+use crate::bits::contains_zero;
 
 /// A struct that can be sent as its memory image: it has no padding, and all bytes are valid.
 ///
@@ -31,6 +30,7 @@ impl TextBuffer for String {
         self
     }
 
+    #[inline]
     fn replace(&mut self, text: &str) -> bool {
         self.clear();
         self.push_str(text);
@@ -85,7 +85,7 @@ pub(super) fn grown_bytes<S: Stream>(
 
 /// The length of a collection.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn length<S: Stream>(
+pub(super) fn length<S: RawStream>(
     stream: &mut S,
     length: &mut usize,
     max_len: usize,
@@ -103,26 +103,56 @@ pub(super) fn string<S: Stream, T: TextBuffer>(
     mut text: Target<'_, S::Access, T>,
     max_len: usize,
 ) -> Result<(), S::Error> {
-    let start = stream.position();
-    let mut length = text.as_str().len();
-    self::length(stream, &mut length, max_len)?;
     if let Some(text) = text.when_reading() {
-        return match replace_text(text, stream.raw_bytes(&[], length)?) {
-            None => Ok(()),
-            Some(refused) => stream.refuse_at(refused, start),
-        };
+        return stream.raw_text(text, max_len);
     }
+    let start = stream.position();
     let bytes = text.as_str().as_bytes();
-    if contains_zero(bytes) {
-        cold_path();
-        return stream.refuse_at(ErrorKind::InteriorNul, start);
-    }
-    stream.raw_bytes(bytes, length).map(drop)
+    length(stream, &mut { bytes.len() }, max_len)?;
+    stream.raw_characters(bytes, start)
 }
 
-/// Replaces the text by the bytes that were read, or returns why not. Not inlined: the checks and
-/// the copy cost more than a call, and would otherwise be repeated for every string of every type.
+/// Reads a text part by part.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn read_parts<S: RawStream, T: TextBuffer>(
+    stream: &mut S,
+    text: &mut T,
+    max_len: usize,
+) -> Result<(), S::Error> {
+    let start = stream.position();
+    let mut length = 0;
+    self::length(stream, &mut length, max_len)?;
+    match replace_text(text, stream.raw_bytes(&[], length)?) {
+        None => Ok(()),
+        Some(refused) => stream.refuse_at(refused, start),
+    }
+}
+
+/// Reads the text at the bit `position` of a packet whose last word is known. Returns the position behind the text, or that of
+/// the refusal with its reason.
+///
+/// One call that takes and returns numbers: the checks and the copy would otherwise be repeated for
+/// every string of every type, and the address of a stream would force its state through memory. `"C"`
+/// tells the compiler that the call does not unwind, so that no caller needs code and tables to drop its
+/// values then.
 #[inline(never)]
+#[expect(improper_ctypes_definitions, reason = "only Rust calls it")]
+pub(super) extern "C" fn read_at<T: TextBuffer>(
+    text: &mut T,
+    packet: &[u8],
+    last_word: u64,
+    position: u64,
+    max_len: usize,
+) -> (u64, Option<ErrorKind>) {
+    let mut stream = ReadStream::from_parts(packet, last_word, position);
+    match read_parts(&mut stream, text, max_len) {
+        Ok(()) => (stream.position(), None),
+        Err(refused) => (refused.bit, Some(refused.kind)),
+    }
+}
+
+/// Replaces the text by the bytes that were read, or returns why not.
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn replace_text<T: TextBuffer>(text: &mut T, bytes: &[u8]) -> Option<ErrorKind> {
     let Ok(read) = core::str::from_utf8(bytes) else { return Some(ErrorKind::MalformedText) };
     if contains_zero(bytes) {
@@ -130,24 +160,6 @@ fn replace_text<T: TextBuffer>(text: &mut T, bytes: &[u8]) -> Option<ErrorKind> 
     }
     (!text.replace(read)).then_some(ErrorKind::OutOfRange)
 }
-
-/// Whether a byte is zero. Checks eight bytes at a time: names and chat lines are short, and a loop
-/// over bytes would mispredict its end.
-#[inline(never)]
-fn contains_zero(bytes: &[u8]) -> bool {
-    // A byte borrows from the bit above only if it is zero, or if a lower byte is zero.
-    let zeros = |word: u64| word.wrapping_sub(LOW_BITS) & !word & (LOW_BITS << 7);
-    let last = match bytes.last_chunk() {
-        Some(last) => u64::from_le_bytes(*last),
-        // The missing bytes are filled with ones, which are not zero.
-        None => short_word(bytes) | LOW_BITS.unbounded_shr(bytes.len() as u32 * 8),
-    };
-    let (words, _) = bytes.as_chunks();
-    words.iter().fold(zeros(last), |found, word| found | zeros(u64::from_le_bytes(*word))) != 0
-}
-
-/// The lowest bit of each byte.
-const LOW_BITS: u64 = u64::MAX / 255;
 
 /// The number of UTF-16 code units, then each in 32 bits, not aligned.
 pub(super) fn wide_string<S: Stream>(

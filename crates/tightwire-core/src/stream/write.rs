@@ -177,6 +177,14 @@ impl RawStream for WriteStream<'_> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_characters(&mut self, text: &[u8], start: u64) -> Result<(), Infallible> {
+        match self.writer.write_text(text) {
+            true => Ok(()),
+            false => self.refuse_at(ErrorKind::InteriorNul, start),
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), Infallible> {
         self.writer.refuse_because(bit, kind.reason());
         Ok(())
@@ -204,11 +212,9 @@ impl RawStream for WriteStream<'_> {
 #[cold]
 #[inline]
 fn write_error(refusal: Option<(u64, u8)>, needed_bits: u64, capacity_bits: u64) -> WriteError {
-    match refusal {
-        // A value refused behind the end of a full buffer is not the first error.
-        Some((bit, reason)) if bit <= capacity_bits || needed_bits <= capacity_bits => {
-            WriteError::Value { kind: ErrorKind::from_reason(reason), bit }
-        }
-        _ => WriteError::Full { needed_bits, capacity_bits },
-    }
+    let full = WriteError::Full { needed_bits, capacity_bits };
+    let Some((bit, reason)) = refusal else { return full };
+    let value = WriteError::Value { kind: ErrorKind::from_reason(reason), bit };
+    // A value refused behind the end of a full buffer is not the first error.
+    if bit <= capacity_bits || needed_bits <= capacity_bits { value } else { full }
 }

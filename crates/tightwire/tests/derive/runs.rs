@@ -1,6 +1,9 @@
 //! Runs of fixed-width fields: longer than words, across their bounds, and one within another.
 
-use tightwire::{Stream, Target, Wire, at};
+use std::collections::HashSet;
+
+use tightwire::stream::{ReadError, ReadStream};
+use tightwire::{FloatRange, Stream, Target, Wire, at};
 
 use super::twin::{Twin, any, check, within};
 use crate::common::rng::Rng;
@@ -375,4 +378,79 @@ fn a_hundred_bits_one_by_one() {
 #[test]
 fn derived_and_by_hand_one_within_another() {
     check::<Sandwich>();
+}
+
+/// Parts that a reader gets by a call for each.
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+struct Called {
+    id: Option<u16>,
+    #[wire(range = 1..=100)]
+    health: Option<Box<u8>>,
+    #[wire(max_len = 5)]
+    name: String,
+    #[wire(min = -1.0, max = 1.0, resolution = 0.01)]
+    aim: Option<[f32; 3]>,
+    #[wire(range = 0..=9)]
+    last: u8,
+}
+
+impl Called {
+    fn read_by_hand(packet: &[u8]) -> Result<Self, ReadError> {
+        let mut read = Self::default();
+        let mut stream = ReadStream::new(packet);
+        stream.option(&mut read.id, |id, stream| stream.object(id))?;
+        stream.option(&mut read.health, |mut health, stream| {
+            let mut value = **health;
+            stream.int(&mut value, 1..=100)?;
+            health.put(Box::new(value));
+            Ok(())
+        })?;
+        stream.string(&mut read.name, 5)?;
+        let range = FloatRange::new(-1.0, 1.0, 0.01);
+        stream.option(&mut read.aim, |aim, stream| stream.compressed_vector(aim, range))?;
+        stream.int(&mut read.last, 0..=9)?;
+        stream.finish()?;
+        Ok(read)
+    }
+}
+
+#[test]
+fn options_and_text_are_refused_at_the_same_bit_as_by_hand() {
+    let full = Called {
+        id: Some(0xabcd),
+        health: Some(Box::new(77)),
+        name: "Ada".into(),
+        aim: Some([0.5, -0.5, 1.0]),
+        last: 9,
+    };
+    let some = [
+        full.clone(),
+        Called { id: None, ..full.clone() },
+        Called { health: None, name: String::new(), ..full.clone() },
+        Called { aim: None, ..full },
+        Called::default(),
+    ];
+    let mut refused = HashSet::new();
+    let mut compare = |packet: &[u8]| {
+        let read = tightwire::decode::<Called>(packet);
+        assert_eq!(read, Called::read_by_hand(packet), "{packet:x?}");
+        refused.extend(read.err());
+    };
+    for value in some {
+        let mut buffer = [0; Called::MAX_BYTES];
+        let packet = tightwire::encode(&value, &mut buffer).unwrap();
+        for length in 0..=packet.len() {
+            compare(&packet[..length]);
+            // Padded with zeros, so that the end of the packet is never near.
+            compare(&[&packet[..length], &[0; 16]].concat());
+        }
+        let mut changed = packet.to_vec();
+        for bit in 0..packet.len() * 8 {
+            changed[bit / 8] ^= 1 << (bit % 8);
+            compare(&changed);
+            changed[bit / 8] ^= 1 << (bit % 8);
+        }
+    }
+    let kinds: HashSet<_> = refused.iter().map(|refused| refused.kind).collect();
+    assert!(kinds.len() >= 6 && refused.len() >= 30, "{refused:?}");
 }
