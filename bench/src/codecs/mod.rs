@@ -26,7 +26,9 @@ use postcard::Postcard;
 use rkyv::Rkyv;
 use serialize_official::{SerializeOfficial, SerializeOfficialBits, SerializeOfficialPlain};
 use speedy::Speedy;
-use tightwire::{Tightwire, TightwireBits, TightwireFresh, TightwireIndices};
+use tightwire::{
+    Tightwire, TightwireBits, TightwireFresh, TightwireIndex, TightwireIndices, TightwireRelative,
+};
 use tightwire_by_hand::ByHand;
 use wincode::Wincode;
 
@@ -164,6 +166,8 @@ pub fn messages() -> Lanes<Message> {
 pub fn indices() -> Lanes<Indices> {
     vec![
         lane(TightwireIndices::default()),
+        lane(TightwireIndex),
+        lane(TightwireRelative),
         lane(Tightwire),
         lane(Packer),
         lane(SerializeOfficial),

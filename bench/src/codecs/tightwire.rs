@@ -82,6 +82,87 @@ impl Codec<Indices> for TightwireIndices {
     }
 }
 
+/// Indices in the ladder of the public `serialize` format: the same bytes as `serialize-official`.
+pub struct TightwireRelative;
+
+impl Codec<Indices> for TightwireRelative {
+    const NAME: &'static str = "tightwire relative";
+
+    fn write(&mut self, packet: &mut Indices, buffer: &mut [u8]) -> usize {
+        let mut stream = WriteStream::new(buffer);
+        let Ok(()) = stream.int(&packet.entries.len(), 0..=MAX_INDICES);
+        let mut previous = None;
+        for (index, value) in &packet.entries {
+            let index = u32::from(*index);
+            let Ok(()) = match previous {
+                None => stream.int(&index, 0..=MAX_INDICES as u32 - 1),
+                Some(previous) => stream.int_relative(previous, &index),
+            };
+            previous = Some(index);
+            let Ok(()) = stream.int(value, 0..=255);
+        }
+        stream.finish().expect("tightwire writes").len()
+    }
+
+    fn read(&mut self, buffer: &[u8], len: usize, slot: &mut Indices) {
+        let mut stream = ReadStream::new(&buffer[..len]);
+        let mut count = 0;
+        stream.int(&mut count, 0..=MAX_INDICES).expect("tightwire reads");
+        slot.entries.clear();
+        let mut previous = None;
+        for _ in 0..count {
+            let (mut index, mut value) = (0u32, 0);
+            match previous {
+                None => stream.int(&mut index, 0..=MAX_INDICES as u32 - 1),
+                Some(previous) => stream.int_relative(previous, &mut index),
+            }
+            .expect("tightwire reads");
+            assert!(index < MAX_INDICES as u32, "tightwire reads");
+            previous = Some(index);
+            stream.int(&mut value, 0..=255).expect("tightwire reads");
+            slot.entries.push((index as u16, value));
+        }
+        stream.finish().expect("tightwire reads");
+    }
+}
+
+/// Indices one by one, each relative to the previous one.
+pub struct TightwireIndex;
+
+impl Codec<Indices> for TightwireIndex {
+    const NAME: &'static str = "tightwire index";
+
+    fn write(&mut self, packet: &mut Indices, buffer: &mut [u8]) -> usize {
+        let mut stream = WriteStream::new(buffer);
+        let Ok(()) = stream.int(&packet.entries.len(), 0..=MAX_INDICES);
+        let mut previous = None;
+        for (index, value) in &packet.entries {
+            let index = u32::from(*index);
+            let Ok(()) = stream.index(previous, &index, MAX_INDICES as u32);
+            previous = Some(index);
+            let Ok(()) = stream.int(value, 0..=255);
+        }
+        stream.finish().expect("tightwire writes").len()
+    }
+
+    fn read(&mut self, buffer: &[u8], len: usize, slot: &mut Indices) {
+        let mut stream = ReadStream::new(&buffer[..len]);
+        let mut count = 0;
+        stream.int(&mut count, 0..=MAX_INDICES).expect("tightwire reads");
+        slot.entries.clear();
+        let mut previous = None;
+        for _ in 0..count {
+            let (mut index, mut value) = (0, 0);
+            stream.index(previous, &mut index, MAX_INDICES as u32).expect("tightwire reads");
+            assert!(index < MAX_INDICES as u32, "tightwire reads");
+            previous = Some(index);
+            stream.int(&mut value, 0..=255).expect("tightwire reads");
+            slot.entries.push((index as u16, value));
+        }
+        stream.finish().expect("tightwire reads");
+    }
+}
+
 /// The bit writer and reader; every call is checked.
 pub struct TightwireBits;
 
