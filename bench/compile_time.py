@@ -7,7 +7,8 @@ seconds of a shared machine say little. The size is what the types add to the co
 
     ./ci.sh compile-time [--kinds tightwire,postcard,bitcode] [--profiles debug,release] [--check]
 
-`--check` fails above the limits: 1.0 times postcard + serde in a debug build, 2.0 in a release build.
+`--check` fails above the limits: 1.0 times postcard + serde in a debug build, 2.0 in a release build, and
+450 KB in a release build.
 """
 
 import argparse
@@ -19,6 +20,7 @@ import tempfile
 
 STRUCTS, ENUMS = 150, 50
 LIMITS = {"debug": 1.0, "release": 2.0}
+RELEASE_KB = 450
 TYPES = ["u32", "u16", "u8", "bool", "f32", "i32", "i16", "[f32; 3]", "String", "Option<u16>"]
 
 DEPENDENCIES = {
@@ -141,7 +143,7 @@ def main():
     library = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "crates/tightwire")
     print(f"{STRUCTS} structs and {ENUMS} enums of ten fields, compiled alone")
     print(f"{'profile':8} {'codec':10} {'user s':>8} {'x postcard':>11} {'added KB':>9}")
-    too_slow = False
+    too_slow = too_large = False
     with tempfile.TemporaryDirectory() as work:
         for profile in options.profiles.split(","):
             rows = {kind: measure(work, kind, profile, library) for kind in options.kinds.split(",")}
@@ -149,9 +151,12 @@ def main():
             for kind, (seconds, size) in rows.items():
                 ratio = seconds / peer[0] if peer else float("nan")
                 too_slow |= kind == "tightwire" and ratio > LIMITS[profile]
+                too_large |= kind == "tightwire" and profile == "release" and size / 1000 > RELEASE_KB
                 print(f"{profile:8} {kind:10} {seconds:8.1f} {ratio:11.2f} {size / 1000:9.0f}", flush=True)
     if options.check and too_slow:
         sys.exit("derived code takes longer to compile than it may: see LIMITS")
+    if options.check and too_large:
+        sys.exit("derived code adds more to a release build than it may: see RELEASE_KB")
 
 
 main()
