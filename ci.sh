@@ -130,11 +130,19 @@ words() {
     fi
 }
 
+# A `debug_assert!` whose condition does work leaves it out of release builds, which few tests run in.
+asserts() {
+    local found work='finish|take|pop|push|insert|remove|next|replace|drain'
+    found=$(grep -rnE "debug_assert[a-z_]*!\(.*\.($work)[a-z_]*\(" crates/*/src || true)
+    [[ -z $found ]] || { printf 'do the work before the debug_assert:\n%s\n' "$found" >&2; return 1; }
+}
+
 lint() {
     need_component clippy clippy
     need c++
     fmt --check
     words
+    asserts
     cargo clippy --quiet --workspace --all-targets --all-features -- -D warnings
     # Without features as well: what only a feature uses would be dead.
     cargo clippy --quiet -p tightwire --no-default-features --features snapshot -- -D warnings
@@ -367,7 +375,7 @@ clone_time() {
 
 verb=${1:-}
 case "$verb" in
-    fmt | lint | words | doc | no_std | msrv | package | deny | test | nightly | instructions | fuzz | bench | load | soak)
+    fmt | lint | words | asserts | doc | no_std | msrv | package | deny | test | nightly | instructions | fuzz | bench | load | soak)
         shift
         "$verb" "$@"
         ;;
@@ -378,7 +386,7 @@ case "$verb" in
         bench/compile_time.py "$@"
         ;;
     *)
-        echo "usage: ./ci.sh fmt|lint|words|doc|test|nightly" >&2
+        echo "usage: ./ci.sh fmt|lint|words|asserts|doc|test|nightly" >&2
         echo "       ./ci.sh no_std|msrv [--strict]|package [--verify]|deny|instructions" >&2
         echo "       ./ci.sh fuzz [SECONDS [TARGET...]]|load [SECONDS]|soak [MINUTES]" >&2
         echo "       ./ci.sh same-packets|clone-time|compile-time" >&2

@@ -2,9 +2,8 @@
 //! shells and the tanks that they touch, and shoot at what they are shown. One loses its connection,
 //! and comes back as the same player. `-- --seconds 10` lets them play longer.
 
-use std::f32::consts::TAU;
 use std::time::{Duration, Instant};
-use std::{env, error::Error, iter, thread};
+use std::{env, error::Error, f32::consts::TAU, iter, thread};
 
 use tightwire::link::LinkConfig;
 use tightwire::message::Route;
@@ -33,6 +32,9 @@ struct Tank {
     reload: u8,
     #[wire(range = 0..=20)]
     charge: u8,
+    // The player's keys: others predict the tank with them.
+    #[wire(range = -1..=1)]
+    held: [i8; 2],
 }
 
 #[derive(Wire, Default, Clone)]
@@ -68,7 +70,6 @@ impl Input for Drive {
     }
 }
 
-/// A laser has hit a tank.
 #[derive(Wire, Message, Default)]
 struct Spark {
     tank: ObjectId,
@@ -86,14 +87,15 @@ const RADIUS: f32 = 1.5; // Of a tank, in metres.
 fn step(scene: &mut Scene<'_, Drive>) {
     let dt = scene.dt();
     scene.for_each::<Tank>(|scene, id, tank| {
-        let drive = scene.input(id).cloned().unwrap_or_default();
+        let known = scene.input(id).cloned();
+        let drive = known.unwrap_or(Drive { push: tank.held, ..Drive::default() });
+        tank.held = drive.push;
         for axis in 0..2 {
-            tank.velocity[axis] = 0.95 * tank.velocity[axis] + 0.5 * f32::from(drive.push[axis]);
+            tank.velocity[axis] = 0.95 * tank.velocity[axis] + 0.5 * f32::from(tank.held[axis]);
             tank.position[axis] += tank.velocity[axis] * dt;
         }
-        for (_, other) in scene.near::<Tank>(id, 2.0 * RADIUS) {
-            let push = [0, 1].map(|axis| tank.position[axis] - other.position[axis]);
-            tank.position = [0, 1].map(|axis| tank.position[axis] + 0.1 * push[axis]);
+        for (_, Tank { position: at, .. }) in scene.near::<Tank>(id, 2.0 * RADIUS) {
+            tank.position = [0, 1].map(|axis| 1.1 * tank.position[axis] - 0.1 * at[axis]);
         }
         tank.reload = tank.reload.saturating_sub(1);
         tank.charge =
@@ -169,9 +171,7 @@ impl Host {
         let fired: Vec<_> = fired.map(|(id, tank)| (id, tank, world.owner(id))).collect();
         for (own, tank, owner) in fired {
             let input = self.server.inputs().find(|(peer, ..)| Some(*peer) == owner);
-            let Some((peer, aim)) = input.map(|(peer, drive, _)| (peer, drive.aim)) else {
-                continue;
-            };
+            let Some((peer, &Drive { aim, .. }, _)) = input else { continue };
             self.lasers += 1;
             let hit = self.server.as_seen_by(peer, |past| {
                 let mut others = past.iter::<Tank>().filter(|(id, _)| *id != own);
@@ -254,8 +254,8 @@ fn main() -> Done {
     let mut bots = Vec::new();
     for number in 0..4 {
         // A bad network of 60 ms; without it: `Quic::connect_pinned(address, fingerprint, now)`.
-        let bad =
-            LinkConfig { latency: Duration::from_millis(30), loss: 0.02, ..Default::default() };
+        let latency = Duration::from_millis(30);
+        let bad = LinkConfig { latency, loss: 0.02, ..Default::default() };
         let socket = Conditioned::new(Udp::client(address)?, bad, bad, number);
         let trust = Trust::Pinned(vec![fingerprint]);
         // A server that is gone is noticed after 700 ms instead of 10 s: the game is short.

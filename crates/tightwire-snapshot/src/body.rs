@@ -9,7 +9,7 @@ use super::model::Model;
 use super::protocol::Protocol;
 use super::select::Candidate;
 use super::trace::SpanRecord;
-use super::update::{Baseline, ObjectUpdates, RESERVED_UPDATES, UpdateKind};
+use super::update::{Baseline, ObjectUpdates, UpdateKind, reserved_updates};
 use super::view::{BaselineId, View};
 use super::{Level, modeled, packed};
 use tightwire_core::stream::{ErrorKind, ReadError, ReadStream, WriteStream};
@@ -134,11 +134,14 @@ pub(super) struct Bodies {
     /// Model of a keyframe, before anything is learned.
     pristine: Model,
     max_updates: usize,
-    /// Size of the longest body so far, in bytes; all bodies reserve as much, so that in time none
-    /// has to grow.
+    /// Size of the longest body so far, in bytes, rounded up to [`BODY_STEP`]; all bodies reserve
+    /// as much, so that in time none has to grow.
     max_body_bytes: usize,
     scratch: Vec<u8>,
 }
+
+/// Steps in which the reserved size of bodies grows, in bytes.
+const BODY_STEP: usize = 512;
 
 /// Slot, kind, version and baseline of an object in a body.
 type BodyObject = (u32, UpdateKind, Versions, BaselineId);
@@ -196,6 +199,16 @@ impl<'r> BodyRequest<'r> {
 }
 
 impl Body {
+    /// Makes room for another body in the same memory.
+    fn reserve(&mut self, updates: usize, bytes: usize) {
+        self.bytes.clear();
+        self.objects.clear();
+        self.baseline_objects.clear();
+        self.bytes.reserve(bytes);
+        self.objects.reserve(updates);
+        self.baseline_objects.reserve(updates);
+    }
+
     /// Whether the body was coded from the same input, whose baseline body has the serial number
     /// `baseline`. A body that did not fit is the same only if `room` is no larger than its limit
     /// was.
@@ -278,6 +291,9 @@ impl Bodies {
 
     /// Takes the memory of a body that is not used any more.
     pub(super) fn spare(&mut self) -> Body {
+        if self.free.is_empty() {
+            self.add_spares();
+        }
         let mut body = match self.free.pop() {
             Some(place) => {
                 self.vacant.push(place);
@@ -285,10 +301,33 @@ impl Bodies {
             }
             None => Body::default(),
         };
-        body.bytes.reserve(self.max_body_bytes);
-        body.objects.reserve(self.max_updates);
-        body.baseline_objects.reserve(self.max_updates);
+        body.reserve(self.max_updates, self.max_body_bytes);
         body
+    }
+
+    /// Makes all free bodies as large as one with this many updates and bytes, if none was so far.
+    fn grow(&mut self, updates: usize, bytes: usize) {
+        let updates = self.max_updates.max(reserved_updates(updates));
+        let bytes = self.max_body_bytes.max(bytes.next_multiple_of(BODY_STEP));
+        if (updates, bytes) != (self.max_updates, self.max_body_bytes) {
+            (self.max_updates, self.max_body_bytes) = (updates, bytes);
+            for &place in &self.free {
+                self.list[place as usize].reserve(updates, bytes);
+            }
+        }
+    }
+
+    /// Adds memory for a quarter more bodies, so that an outage or two later none is missing.
+    fn add_spares(&mut self) {
+        for _ in 0..(self.list.len() / 4).max(1) {
+            let mut body = Body::default();
+            body.reserve(self.max_updates, self.max_body_bytes);
+            if let Some(other) = self.list.last() {
+                body.model.packed.clone_from(&other.model.packed);
+            }
+            self.free.push(self.list.len() as u32);
+            self.list.push(body);
+        }
     }
 
     /// Returns memory that was not used.
@@ -351,8 +390,7 @@ impl Bodies {
         if fits {
             body.serial = self.next_serial;
             self.next_serial += 1;
-            self.max_body_bytes = self.max_body_bytes.max(body.bytes.len());
-            self.max_updates = self.max_updates.max(body.updates.min(RESERVED_UPDATES));
+            self.grow(body.updates, body.bytes.len());
         }
         // A body that did not fit is kept, so that receivers with the same input do not code it
         // again.
@@ -381,11 +419,12 @@ impl Bodies {
     }
 
     /// Counts a receiver less; the last one frees the body.
-    pub(super) fn release(&mut self, body: u32) {
-        let users = &mut self.list[body as usize].users;
-        *users -= 1;
-        if *users == 0 {
-            self.free.push(body);
+    pub(super) fn release(&mut self, place: u32) {
+        let body = &mut self.list[place as usize];
+        body.users -= 1;
+        if body.users == 0 {
+            body.reserve(self.max_updates, self.max_body_bytes);
+            self.free.push(place);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use alloc::vec;
 use alloc::vec::Vec;
+use core::mem::replace;
 
 /// Versions of objects: a linked list for each object, the newest first.
 ///
@@ -14,13 +15,7 @@ pub(super) struct History {
     words: Vec<u32>,
     /// Number of columns, by class.
     columns: Vec<usize>,
-    blocks: Vec<Blocks>,
-}
-
-/// The blocks of a class: their number, and the free ones.
-#[derive(Clone, Debug, Default)]
-struct Blocks {
-    count: usize,
+    /// The free blocks of each class: a list like that of an object's versions.
     free: Vec<Versions>,
 }
 
@@ -64,8 +59,8 @@ impl History {
     /// Creates an empty history for classes with these numbers of columns.
     pub(super) fn new(columns: impl Iterator<Item = usize>) -> Self {
         let columns: Vec<_> = columns.collect();
-        let blocks = vec![Blocks::default(); columns.len()];
-        Self { words: Vec::new(), columns, blocks }
+        let free = vec![Versions::NONE; columns.len()];
+        Self { words: Vec::new(), columns, free }
     }
 
     /// Adds the newest version; `cells` is `None` if the object is despawned.
@@ -90,15 +85,14 @@ impl History {
     /// Returns a free block, and the number of its cells.
     fn free_block(&mut self, class: u16) -> Option<(Versions, usize)> {
         let columns = *self.columns.get(usize::from(class))?;
-        let blocks = self.blocks.get_mut(usize::from(class))?;
-        if let Some(place) = blocks.free.pop() {
-            return Some((place, columns));
+        let free = self.free.get_mut(usize::from(class))?;
+        if let Some(&[_, _, next, _]) =
+            self.words.get(free.start()..).and_then(<[u32]>::first_chunk::<HEAD>)
+        {
+            return Some((replace(free, Versions(next)), columns));
         }
         let place = Versions(u32::try_from(self.words.len() / UNIT).ok()?);
         self.words.resize(self.words.len() + (HEAD + columns).next_multiple_of(UNIT), 0);
-        blocks.count += 1;
-        // All blocks may be free at once; reserved here, so that `release` never allocates.
-        blocks.free.reserve(blocks.count);
         Some((place, columns))
     }
 
@@ -174,7 +168,8 @@ impl History {
     /// longer finds a version there.
     fn release(&mut self, place: Versions, class: u16) {
         self.words[place.start()] = u32::MAX;
-        self.blocks[usize::from(class)].free.push(place);
+        let next = replace(&mut self.free[usize::from(class)], place);
+        self.set_older(place, next);
     }
 
     /// Drops the newest version.

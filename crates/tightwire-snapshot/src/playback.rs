@@ -331,7 +331,7 @@ impl Playback {
                 self.tracks.push(track);
                 // All tracks may be free at once; reserved here, so that no list has to grow later.
                 self.free.reserve(self.tracks.len());
-                self.despawned.reserve(self.tracks.len());
+                self.despawned.reserve(self.tracks.len().saturating_sub(self.despawned.len()));
                 self.changes.reserve(self.tracks.len());
                 self.tracks.len() as u32 - 1
             }

@@ -45,7 +45,14 @@ pub(super) struct ObjectUpdates {
 /// Upper bound of the updates that the record of every packet reserves room for, once a packet had
 /// as many: in time no record has to grow, and a single large packet does not make all of them
 /// large.
-pub(super) const RESERVED_UPDATES: usize = 512;
+const RESERVED_UPDATES: usize = 512;
+
+/// Number of updates that the record of every packet reserves room for, after a packet had
+/// `updates`. A power of two: a world whose packets have a few updates more or less does not make
+/// all records grow again.
+pub(super) fn reserved_updates(updates: usize) -> usize {
+    updates.min(RESERVED_UPDATES).next_power_of_two()
+}
 
 /// Whether a flag for each object of the baseline packet, that it is updated again, is worth its
 /// bits.

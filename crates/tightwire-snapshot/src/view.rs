@@ -14,7 +14,7 @@ use super::relevancy::ReceiverRelevancy;
 use super::slot_set::SlotSet;
 use super::store::{ChangeCursor, Store};
 use super::update::{
-    AckedState, MAX_ACKED_STATES, RESERVED_UPDATES, UpdateKind, visit_acked_states,
+    AckedState, MAX_ACKED_STATES, UpdateKind, reserved_updates, visit_acked_states,
 };
 use super::{Ack, Leaving, Level, ReceiverId};
 use tightwire_core::schema::ObjectId;
@@ -51,8 +51,8 @@ pub(super) struct View {
     /// The baseline packet: the newest acked one. `None` until a packet is acked.
     baseline: Option<u32>,
     acked: AckedPackets,
-    /// Largest number of updates of a packet so far, up to [`RESERVED_UPDATES`]; all records
-    /// reserve as much, so that in time none has to grow.
+    /// The largest [`reserved_updates`] of a packet so far; all records reserve as much, so that in
+    /// time none has to grow.
     max_updates: usize,
     /// Running average of the size of an update to this receiver, in 1/16 bits. Receivers with the
     /// same baselines must get the same packets, so only packets of this receiver change it.
@@ -64,6 +64,8 @@ pub(super) struct View {
     keyframes: u32,
     /// Spare memory of records of packets whose acks no longer count.
     spare: Vec<(Vec<SentObject>, Vec<ObjectId>)>,
+    /// Number of records that have memory, or are spare.
+    records: usize,
 }
 
 /// Packets to a new receiver that may update everything: 0.4 s at 60 Hz, enough for the first acks.
@@ -150,7 +152,8 @@ impl View {
             update_cost: 16 * 40,
             debt: 0,
             keyframes: INITIAL_KEYFRAMES,
-            spare: Vec::new(),
+            spare: Vec::with_capacity((MAX_IN_FLIGHT + MAX_LATE) as usize),
+            records: 0,
         }
     }
 
@@ -283,7 +286,13 @@ impl View {
         updates: usize,
         release: impl FnMut(u32),
     ) -> &mut SentPacket {
-        self.max_updates = self.max_updates.max(updates.min(RESERVED_UPDATES));
+        if self.max_updates < reserved_updates(updates) {
+            self.max_updates = reserved_updates(updates);
+            for (objects, ids) in &mut self.spare {
+                objects.reserve(self.max_updates);
+                ids.reserve(self.max_updates);
+            }
+        }
         // No more than is forgiven with the next ack, so that an outage has no consequences.
         self.debt = (self.debt + updates).min(WORLDS_UNACKED * self.objects.len());
         self.keyframes = self.keyframes.saturating_sub(1);
@@ -294,10 +303,16 @@ impl View {
         let Header { tick, is_complete, start, baseline, .. } = *header;
         sent.summary = Some(HeaderSummary { tick, is_complete, start, baseline });
         sent.body.take().into_iter().for_each(release);
-        if sent.objects.capacity() == 0
-            && let Some(spare) = self.spare.pop()
-        {
-            (sent.objects, sent.ids) = spare;
+        if sent.objects.capacity() == 0 {
+            if self.spare.is_empty() {
+                // Twice as many, so that an outage or two later none is missing.
+                let more = self.records.max(1);
+                self.records += more;
+                let updates = self.max_updates;
+                let record = || (Vec::with_capacity(updates), Vec::with_capacity(updates));
+                self.spare.extend(core::iter::repeat_with(record).take(more));
+            }
+            (sent.objects, sent.ids) = self.spare.pop().unwrap_or_default();
         }
         sent.objects.clear();
         sent.ids.clear();
@@ -359,7 +374,13 @@ impl View {
         }
         for number in first..self.first_in_flight() {
             let sent = &mut self.packets[number as usize % PACKET_WINDOW];
-            self.spare.push((take(&mut sent.objects), take(&mut sent.ids)));
+            let (mut objects, mut ids) = (take(&mut sent.objects), take(&mut sent.ids));
+            objects.clear();
+            ids.clear();
+            // Now, and not when more packets are in flight than usual.
+            objects.reserve(self.max_updates);
+            ids.reserve(self.max_updates);
+            self.spare.push((objects, ids));
         }
     }
 

@@ -120,7 +120,7 @@ impl RowSet {
 }
 
 /// Objects that a frame has room for from the start, each of eight cells.
-const ROOM: usize = 32;
+pub(super) const ROOM: usize = 64;
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

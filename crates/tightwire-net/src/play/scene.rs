@@ -6,6 +6,7 @@ use tightwire_core::schema::ObjectId;
 use tightwire_snapshot::{Protocol, Row, RowBuffer, SetError};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
+use super::frame::ROOM;
 use super::{Class, Input, SceneError, Tick};
 
 /// A world that can be stepped: the server's, or the predicted part of a client's.
@@ -47,10 +48,16 @@ pub(super) trait Steppable<I> {
 }
 
 /// Buffers of a scene, which are used again.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct SceneBuffers {
     pub(super) ids: Vec<ObjectId>,
     pub(super) row: RowBuffer,
+}
+
+impl Default for SceneBuffers {
+    fn default() -> Self {
+        Self { ids: Vec::with_capacity(ROOM), row: RowBuffer::default() }
+    }
 }
 
 /// The world of one tick, as the step function of the game sees it: on the server all objects, on a

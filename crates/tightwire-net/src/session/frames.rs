@@ -48,6 +48,9 @@ impl Frames {
         quota.frames += 1;
         quota.bytes = bytes;
         let start = self.bytes.len();
+        if self.frames.capacity() == 0 {
+            self.frames.reserve(MAX_FRAMES);
+        }
         self.bytes.extend_from_slice(body);
         self.frames.push(Frame { peer, number, body: start..self.bytes.len() });
     }

@@ -180,9 +180,10 @@ fn eight_players_in_contact_over_a_bad_network() {
     let shares = play_arena(touching(), volume(120_000, 600_000));
     assert!((1.5..3.0).contains(&shares.contacts), "{}", shares.contacts);
     assert!(shares.missing <= 0.15, "{}", shares.missing);
-    assert!(shares.corrections < 1.0, "{}", shares.corrections);
+    // Others turn twice a second, and a correction follows if the tanks touch at that time.
+    assert!(shares.corrections < 0.3, "{}", shares.corrections);
     // After a correction the tank is drawn off its place while the offset fades.
-    assert!(shares.offset < 2.0, "{}", shares.offset);
+    assert!(shares.offset < 1.0, "{}", shares.offset);
 }
 
 #[test]

@@ -24,6 +24,9 @@ pub(crate) struct Tank {
     pub(crate) health: u8,
     #[wire(range = 0..=30)]
     pub(crate) reload: u8,
+    /// The keys that the player holds down: clients that do not know its inputs step with them.
+    #[wire(range = -1..=1)]
+    pub(crate) held: [i8; 2],
 }
 
 #[derive(Wire, Default, Clone, PartialEq, Debug)]
@@ -69,15 +72,13 @@ pub(crate) fn game() -> Game<Drive> {
 pub(crate) fn step(scene: &mut Scene<'_, Drive>) {
     let dt = scene.dt();
     scene.for_each::<Tank>(|scene, id, tank| {
-        let known = scene.input(id).cloned();
-        let is_known = known.is_some();
-        let drive = known.unwrap_or_default();
-        for (axis, push) in [drive.x, drive.y].into_iter().enumerate() {
+        // A client does not know the inputs of others: their keys stay as they are.
+        let known = scene.input(id).map(|drive| ([drive.x, drive.y], drive.fire));
+        let (held, fire) = known.unwrap_or((tank.held, false));
+        tank.held = held;
+        for (axis, push) in held.into_iter().enumerate() {
             let speed = &mut tank.velocity[axis];
-            // Others go on as they are, on a client that does not know their inputs.
-            if is_known {
-                *speed = (*speed * 0.9 + 1.2 * f32::from(push)).clamp(-15.0, 15.0);
-            }
+            *speed = (*speed * 0.9 + 1.2 * f32::from(push)).clamp(-15.0, 15.0);
             if speed.abs() < 0.1 {
                 *speed = 0.0;
             }
@@ -90,7 +91,7 @@ pub(crate) fn step(scene: &mut Scene<'_, Drive>) {
             tank.position = [tank.position[0] + push * x, tank.position[1] + push * y];
         }
         tank.reload = tank.reload.saturating_sub(1);
-        if drive.fire && tank.reload == 0 {
+        if fire && tank.reload == 0 {
             tank.reload = 30;
             let bullet = Bullet { position: tank.position, velocity: [30.0, 0.0], age: 0 };
             let _ = scene.spawn(id, &bullet);

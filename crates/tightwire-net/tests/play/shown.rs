@@ -18,7 +18,7 @@ pub(crate) fn runner(play: &mut Play, radius: f32) -> (ObjectId, Track) {
         // Near the first tanks, and away from all.
         let position = [-60.0 + radius * cos as f32, -50.0 + radius * sin as f32];
         let velocity = [-12.0 * sin as f32, 12.0 * cos as f32];
-        Tank { position, velocity, health: 100, reload: 0 }
+        Tank { position, velocity, health: 100, ..Tank::default() }
     };
     let id = play.server.world().spawn(&place(0)).unwrap();
     let track = Track::default();

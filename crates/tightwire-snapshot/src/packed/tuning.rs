@@ -262,6 +262,7 @@ impl Clone for Tuning {
     fn clone_from(&mut self, source: &Self) {
         // Reuses the memory: every packet copies the tuning of its baseline packet.
         self.groups.clone_from(&source.groups);
+        self.sparse.reserve(source.sparse.len().saturating_sub(self.sparse.len()));
     }
 }
 

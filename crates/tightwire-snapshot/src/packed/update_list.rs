@@ -90,10 +90,10 @@ impl UpdateList {
         Ok(())
     }
 
-    /// Reserves room for the largest number of objects of a packet so far, so that in time no list
-    /// has to grow.
+    /// Reserves room for the largest number of objects of a packet so far, rounded up to a power of
+    /// two, so that in time no list has to grow.
     fn reserve(&mut self, updates: usize) {
-        self.max_updates = self.max_updates.max(updates);
+        self.max_updates = self.max_updates.max(updates).next_power_of_two();
         self.clear();
         for list in [&mut self.exceptions, &mut self.others, &mut self.full] {
             list.reserve(self.max_updates);

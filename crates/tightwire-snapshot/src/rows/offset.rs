@@ -31,6 +31,12 @@ pub struct OffsetSize {
 }
 
 impl RowOffset {
+    /// Creates an empty offset, with memory for that of a row of `columns` cells.
+    #[must_use]
+    pub fn with_room(columns: usize) -> Self {
+        Self { values: Vec::with_capacity(columns) }
+    }
+
     /// Whether nothing is added to the state.
     #[must_use]
     pub fn is_empty(&self) -> bool {

@@ -7,12 +7,12 @@ use alloc::vec::Vec;
 use core::mem::take;
 
 use super::check::{Checksum, Checksums, InitialChecksum};
-use super::header::{Header, HeaderSummary, MAX_IN_FLIGHT, PACKET_WINDOW};
+use super::header::{Header, HeaderSummary, MAX_IN_FLIGHT, MAX_LATE, PACKET_WINDOW};
 use super::history::{History, Stamp, State, Versions};
 use super::ids::Entries;
 use super::model::Model;
 use super::slots::Slots;
-use super::update::{MAX_ACKED_STATES, ObjectUpdates, RESERVED_UPDATES};
+use super::update::{MAX_ACKED_STATES, ObjectUpdates, reserved_updates};
 use super::{ObjectChange, Protocol, Received};
 use tightwire_core::schema::ObjectId;
 
@@ -43,8 +43,8 @@ pub(super) struct World {
     /// Packets whose acks the newest header confirmed.
     newly_acked: Vec<u32>,
     cells: Vec<u32>,
-    /// Largest number of updates of a packet so far, up to [`RESERVED_UPDATES`]; all records
-    /// reserve as much, so that in time none has to grow.
+    /// The largest [`reserved_updates`] of a packet so far; all records reserve as much, so that in
+    /// time none has to grow.
     max_updates: usize,
 }
 
@@ -90,7 +90,7 @@ impl World {
             first_baseline: 0,
             spare_models: Vec::new(),
             max_objects: protocol.config().max_objects,
-            newly_acked: Vec::new(),
+            newly_acked: Vec::with_capacity((MAX_IN_FLIGHT + MAX_LATE) as usize),
             cells: Vec::new(),
             max_updates: 0,
         }
@@ -296,7 +296,7 @@ impl World {
         let stamp = Stamp { tick: header.tick, packet: header.number };
         let place = header.number as usize % PACKET_WINDOW;
         let mut received = take(&mut self.packets[place]);
-        self.max_updates = self.max_updates.max(updates.list.len().min(RESERVED_UPDATES));
+        self.max_updates = self.max_updates.max(reserved_updates(updates.list.len()));
         received.ids.reserve(self.max_updates);
         received.slots.reserve(self.max_updates);
         for update in &updates.list {

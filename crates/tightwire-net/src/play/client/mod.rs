@@ -24,7 +24,7 @@ use world::ClientWorld;
 pub use world::View;
 
 use super::asset::{AssetReceiver, AssetReceiverConfig, AssetRequest};
-use super::frame::RowSet;
+use super::frame::{ROOM, RowSet};
 use super::game::Declared;
 use super::input::{InputLog, ViewDelay};
 use super::predict::Prediction;
@@ -113,10 +113,10 @@ impl<I: Input, T: Transport> Client<I, T> {
             predicted_classes,
             input: I::default(),
             fraction: 0.0,
-            shown: RowSet::default(),
-            shown_before: RowSet::default(),
+            shown: RowSet::with_room(),
+            shown_before: RowSet::with_room(),
             changes: changes::Changes::default(),
-            arrived: Vec::new(),
+            arrived: Vec::with_capacity(ROOM),
             scratch: RowBuffer::default(),
         };
         let clock = InputClock::new(

@@ -5,15 +5,22 @@ use core::time::Duration;
 use tightwire_core::schema::ObjectId;
 
 use super::world::ClientWorld;
+use crate::play::frame::ROOM;
 use crate::play::predict::Touch;
 
 /// Objects that are predicted although this client does not own them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PredictedOthers {
     /// Ids set by the game, sorted.
     named: Vec<ObjectId>,
     /// Ids near an own object, with the earliest end of prediction; sorted.
     touched: Vec<(ObjectId, Duration)>,
+}
+
+impl Default for PredictedOthers {
+    fn default() -> Self {
+        Self { named: Vec::new(), touched: Vec::with_capacity(ROOM) }
+    }
 }
 
 impl PredictedOthers {

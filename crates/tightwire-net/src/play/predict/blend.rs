@@ -6,9 +6,10 @@ use tightwire_core::schema::ObjectId;
 use tightwire_snapshot::{OffsetSize, Protocol, Row, RowBuffer, RowOffset};
 
 use super::PredictConfig;
+use crate::play::frame::ROOM;
 
 /// The offsets of all objects that have one, by id.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Blends {
     list: Vec<Blend>,
     /// Offsets that have faded: their memory is used again.
@@ -33,6 +34,14 @@ pub(super) struct Blended {
 }
 
 impl Blends {
+    /// Creates a list with memory for as many offsets as most clients have at once.
+    pub(super) fn new(protocol: &Protocol) -> Self {
+        let classes = (0..).take_while(|&class| protocol.class_name(class).is_some());
+        let columns = classes.map(|class| protocol.columns(class)).max().unwrap_or(0);
+        let spare = (0..ROOM).map(|_| RowOffset::with_room(columns)).collect();
+        Self { list: Vec::with_capacity(ROOM), spare }
+    }
+
     pub(super) fn clear(&mut self) {
         self.spare.extend(self.list.drain(..).map(|blend| blend.offset));
     }

@@ -19,7 +19,7 @@ mod tests;
 use tightwire_core::schema::ObjectId;
 use tightwire_snapshot::{Protocol, Row, RowBuffer};
 
-use super::frame::RowSet;
+use super::frame::{ROOM, RowSet};
 use blend::Blends;
 pub use config::{PredictConfig, Touch};
 pub(super) use spawn::FIRST_PROVISIONAL;
@@ -124,19 +124,19 @@ impl Prediction {
             kept: None,
             running: None,
             replayed: None,
-            members: Vec::new(),
+            members: Vec::with_capacity(ROOM),
             spawns: Spawns::default(),
             grace: spawn::MIN_GRACE,
-            blends: Blends::default(),
+            blends: Blends::new(protocol),
             before: RowSet::with_room(),
-            switched: Vec::new(),
+            switched: Vec::with_capacity(ROOM),
             fraction: 0.0,
             expected: None,
             mispredictions: Mispredictions::default(),
             stats: PredictionStats::default(),
             scratch: RowBuffer::default(),
             interpolated: RowBuffer::default(),
-            removed: Vec::new(),
+            removed: Vec::with_capacity(ROOM),
         }
     }
 
