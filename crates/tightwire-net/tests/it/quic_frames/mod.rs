@@ -6,6 +6,7 @@ mod fair;
 mod flood;
 mod floods;
 mod fragments;
+mod ids;
 mod paused;
 mod test_bed;
 mod unauthenticated;
