@@ -7,6 +7,7 @@ mod flood;
 mod floods;
 mod fragments;
 mod ids;
+mod keys;
 mod paused;
 mod test_bed;
 mod unauthenticated;
