@@ -8,6 +8,7 @@ mod floods;
 mod fragments;
 mod ids;
 mod keys;
+mod parameters;
 mod paused;
 mod test_bed;
 mod unauthenticated;
