@@ -16,7 +16,7 @@ use quinn_proto::{
 use super::acceptor::{Acceptor, ConnectionAttempt, Decision};
 use super::congestion::WindowState;
 use super::filter::Filter;
-use super::flood::{Flood, Rate};
+use super::flood::{Admission, Flood, Rate};
 use super::guard::{Guard, WORK};
 use super::slot::{Output, Slot};
 use super::socket::Packet;
@@ -172,6 +172,7 @@ impl Connections {
         let id = Connection(u64::from(*generation) << 32 | place as u64);
         let new = slot.insert(Slot::new(id, address, quinn, shared, until, &self.config));
         self.unauthenticated += usize::from(!new.is_welcome);
+        self.flood.ids.issue(place, &mut new.ids);
         self.flood.add(address);
         self.mark(place);
     }
@@ -183,6 +184,7 @@ impl Connections {
         *generation = generation.wrapping_add(1);
         self.due[place] = Due::default();
         self.flood.remove(slot.address);
+        self.flood.ids.forget(place, &slot.ids);
         self.acceptor.remove(&mut slot);
         self.unauthenticated -= usize::from(!slot.is_welcome);
         if !slot.is_over() {
@@ -222,7 +224,12 @@ impl Connections {
     /// Handles a packet; returns its work, where [`WORK`] is that of an ordinary one.
     pub(super) fn handle_packet(&mut self, packet: &Packet<'_>) -> u32 {
         let (now, instant) = (self.now, self.instant(self.now));
-        if !self.flood.admits(packet.from, packet.bytes, now) {
+        let owner = match self.flood.admit(packet.from, packet.bytes, now) {
+            Admission::Drop => return DROPPED,
+            Admission::Read => None,
+            Admission::Connection(place) => Some(place),
+        };
+        if owner.is_some_and(|place| !self.takes_packet(place, packet.from)) {
             return DROPPED;
         }
         let mut answer = Vec::new();
@@ -232,21 +239,30 @@ impl Connections {
         let ecn = EcnCodepoint::from_bits(packet.congestion);
         match self.endpoint.handle(instant, packet.from, packet.to, ecn, bytes, &mut answer) {
             Some(DatagramEvent::ConnectionEvent(handle, event)) => {
-                return self.handle_packet_of(handle.0, packet.from, event);
+                let place = handle.0;
+                if owner != Some(place) && !self.takes_packet(place, packet.from) {
+                    return DROPPED;
+                }
+                return self.handle_packet_of(place, event);
             }
             // Decided immediately: QUIC buffers few attempts.
             Some(DatagramEvent::NewConnection(incoming)) => self.handle_attempt(incoming, instant),
-            Some(DatagramEvent::Response(transmit)) => self.responses.push((transmit, answer)),
+            Some(DatagramEvent::Response(transmit)) => self.respond(transmit, answer),
             None => {}
+        }
+        self.flood.ids.discard();
+        // The id was one that the peer has retired, which can be that of a new connection again.
+        if let Some(slot) = owner.and_then(|place| self.slot(place)) {
+            slot.bucket.charge(RETIRED_ID);
+            slot.share.charge(WORK);
         }
         WORK
     }
 
-    /// Handles a packet of a connection. The connection id decides which one, and not the source
-    /// address, which can be spoofed.
-    fn handle_packet_of(&mut self, place: usize, from: SocketAddr, event: ConnectionEvent) -> u32 {
-        let times = (self.now, self.instant(self.now));
-        let Some((_, Some(slot))) = self.slots.get_mut(place) else { return WORK };
+    /// Whether a connection takes a packet, by its limits. The connection id decides which one, and
+    /// not the source address, which can be spoofed.
+    fn takes_packet(&mut self, place: usize, from: SocketAddr) -> bool {
+        let Some((_, Some(slot))) = self.slots.get_mut(place) else { return true };
         let rate = if slot.is_welcome && !slot.has_ended() {
             Rate::of(self.config.packets_per_second)
         } else {
@@ -258,13 +274,20 @@ impl Connections {
         let most = u32::try_from(most).unwrap_or(u32::MAX).saturating_mul(WORK);
         if self.server.is_some() && !slot.share.has_left(self.inputs, most) {
             self.flood.handle_dropped(None, rate);
-            return DROPPED;
+            return false;
         }
-        if !slot.bucket.take(rate, self.now) {
+        let is_taken = slot.bucket.take(rate, self.now);
+        if !is_taken {
             let is_from_there = from == slot.address && slot.is_validated();
             self.flood.handle_dropped(is_from_there.then_some(slot.address), rate);
-            return DROPPED;
         }
+        is_taken
+    }
+
+    /// Handles a packet that its connection takes.
+    fn handle_packet_of(&mut self, place: usize, event: ConnectionEvent) -> u32 {
+        let times = (self.now, self.instant(self.now));
+        let Some((_, Some(slot))) = self.slots.get_mut(place) else { return WORK };
         let work = slot.handle_packet(event, times, &self.config);
         slot.bucket.charge(work.units.saturating_sub(WORK) as f32 / WORK as f32);
         slot.share.charge(work.units.max(WORK));
@@ -290,7 +313,7 @@ impl Connections {
             Decision::Ignore => self.endpoint.ignore(incoming),
             Decision::Refuse => {
                 let response = self.endpoint.refuse(incoming, &mut answer);
-                self.responses.push((response, answer));
+                self.respond(response, answer);
                 // Repeated refusals are reported about once a frame.
                 if self.refused.len() < 64 {
                     self.refused.push_back((canonical(address), Reason::Busy));
@@ -298,7 +321,7 @@ impl Connections {
             }
             Decision::Retry => {
                 if let Ok(response) = self.endpoint.retry(incoming, &mut answer) {
-                    self.responses.push((response, answer));
+                    self.respond(response, answer);
                 }
             }
             Decision::Accept | Decision::Replace(_) => {
@@ -315,11 +338,20 @@ impl Connections {
                         }
                     }
                     Err(error) => {
-                        let response = error.response.map(|response| (response, answer));
-                        self.responses.extend(response);
+                        if let Some(response) = error.response {
+                            self.respond(response, answer);
+                        }
                     }
                 }
             }
+        }
+    }
+
+    /// Adds a packet of no connection to the next output. Beyond a limit it is dropped: a flood of
+    /// first packets would otherwise fill the memory of an application that pauses its output.
+    fn respond(&mut self, transmit: Transmit, bytes: Vec<u8>) {
+        if self.responses.len() < MAX_RESPONSES {
+            self.responses.push((transmit, bytes));
         }
     }
 
@@ -366,6 +398,7 @@ impl Connections {
             let is_drained = event.is_drained();
             if let Some(answer) = self.endpoint.handle_event(ConnectionHandle(place), event) {
                 slot.handle_event(answer);
+                self.flood.ids.issue(place, &mut slot.ids);
             }
             if is_drained {
                 self.remove(place);
@@ -522,6 +555,14 @@ impl Connections {
 /// Divisor of the packets of an input that one connection can have read. By default that is a little
 /// more than the burst of its rate limit, which is what limits it then.
 const INPUT_SHARE: usize = 4;
+
+/// Packets that one to a retired id counts for, beside itself: it may begin a connection, which is
+/// refused after about ten microseconds.
+const RETIRED_ID: f32 = 7.0;
+
+/// Largest number of packets of no connection that wait for the next output: those of a quarter of a
+/// second, at the limit of unconnected addresses.
+const MAX_RESPONSES: usize = 1024;
 
 /// Work of a packet that is dropped unread.
 const DROPPED: u32 = WORK / 8;

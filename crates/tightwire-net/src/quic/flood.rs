@@ -27,12 +27,21 @@ pub(super) struct Flood {
     unconnected: Vec<TokenBucket>,
     all_unconnected: TokenBucket,
     hash: RandomState,
-    ids: ConnectionIds,
+    pub(super) ids: ConnectionIds,
     /// Clients also take packets without an id of theirs: a server that has lost its state does not
     /// know the id.
     is_server: bool,
     detector: FloodDetector,
     pub(super) dropped: u64,
+}
+
+/// Decision about a packet, before QUIC has seen it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Admission {
+    Drop,
+    Read,
+    /// Read, if the limits of the connection in this slot permit.
+    Connection(usize),
 }
 
 /// An address with connections.
@@ -121,21 +130,33 @@ impl Flood {
         }
     }
 
-    /// Whether a packet from an address may be read.
-    pub(super) fn admits(&mut self, address: SocketAddr, packet: &[u8], now: Duration) -> bool {
+    /// Decides whether a packet from an address may be read, as far as its own connection, if it
+    /// has one, permits.
+    pub(super) fn admit(&mut self, address: SocketAddr, packet: &[u8], now: Duration) -> Admission {
         let form = if self.is_server { self.ids.form(packet) } else { Form::Ours };
+        let is_connected = form == Form::Ours && self.connected.contains_key(&address);
+        // Without a look at the id, all packets to ids that no connection has would be read, if
+        // only their sender has a connection, or spoofs the address of one that has.
+        let slot = if is_connected && self.is_server { self.ids.slot_of(packet) } else { None };
         let admitted = if form == Form::Other || packet.len() > MAX_PACKET {
             false
-        } else if form == Form::Ours && self.connected.contains_key(&address) {
+        } else if slot.is_some() || (is_connected && !self.is_server) {
             true
         } else {
-            self.detector.count_unconnected();
+            // The filter of the socket passes packets of connected addresses in any case.
+            if !is_connected {
+                self.detector.count_unconnected();
+            }
             let place = self.hash.hash_one(address) as usize % BUCKETS;
             self.unconnected[place].take(Rate::of(UNCONNECTED_PER_SECOND), now)
                 && self.all_unconnected.take(Rate::of(ALL_UNCONNECTED_PER_SECOND), now)
         };
         self.dropped += u64::from(!admitted);
-        admitted
+        match (admitted, slot) {
+            (false, _) => Admission::Drop,
+            (true, Some(slot)) => Admission::Connection(slot),
+            (true, None) => Admission::Read,
+        }
     }
 
     /// Counts a packet beyond the limit of a connection; `address` is the connection's own if it
@@ -229,9 +250,11 @@ mod tests {
         packet
     }
 
-    /// Returns a packet to a connection of this side.
-    fn known_packet() -> Vec<u8> {
-        [&[0x40][..], &ids().generate_cid(), &[0; 20]].concat()
+    /// Returns a packet to a new connection in a slot.
+    fn packet_of(flood: &Flood, slot: usize) -> Vec<u8> {
+        let packet = [&[0x40][..], &flood.ids.clone().generate_cid(), &[0; 20]].concat();
+        flood.ids.issue(slot, &mut Vec::new());
+        packet
     }
 
     #[test]
@@ -239,16 +262,37 @@ mod tests {
         let mut flood = Flood::new(ids(), true);
         let address = SocketAddr::from(([127, 0, 0, 1], 1));
         flood.add(address);
+        let packet = packet_of(&flood, 7);
+        let mut admit = |packet: &[u8]| flood.admit(address, packet, Duration::ZERO);
         for _ in 0..10_000 {
-            assert!(!flood.admits(address, &[0x40; 30], Duration::ZERO));
-            flood.admits(address, &first_packet(), Duration::ZERO);
+            assert_eq!(admit(&[0x40; 30]), Admission::Drop);
+            admit(&first_packet());
         }
-        assert!(flood.admits(address, &known_packet(), Duration::ZERO));
-        assert!(!flood.admits(
-            address,
-            &[&known_packet()[..], &[0; 1500]].concat(),
-            Duration::ZERO
-        ));
+        assert_eq!(admit(&packet), Admission::Connection(7));
+        assert_eq!(admit(&[&packet[..], &[0; 1500]].concat()), Admission::Drop);
+    }
+
+    #[test]
+    fn ids_of_no_connection_count_as_unconnected() {
+        let mut flood = Flood::new(ids(), true);
+        let address = SocketAddr::from(([127, 0, 0, 1], 1));
+        flood.add(address);
+        let packet = packet_of(&flood, 7);
+        let [word] = *packet[1..].as_chunks::<4>().0.first_chunk().unwrap_or(&[[0; 4]]);
+        flood.ids.forget(7, &[u32::from_be_bytes(word)]);
+        let read = (0..1000)
+            .filter(|_| flood.admit(address, &packet, Duration::ZERO) == Admission::Read)
+            .count();
+        assert_eq!(read, UNCONNECTED_PER_SECOND as usize / 4);
+        // They are no flood of unconnected addresses, for which new clients would have to wait.
+        let filter = flood.filter(Duration::ZERO);
+        assert!(filter.is_some_and(|filter| filter.unconnected.is_none()));
+        flood.remove(address);
+        for _ in 0..1000 {
+            flood.admit(address, &packet, Duration::from_millis(50));
+        }
+        let filter = flood.filter(Duration::from_millis(100));
+        assert!(filter.is_some_and(|filter| filter.unconnected.is_some()));
     }
 
     #[test]
@@ -258,8 +302,9 @@ mod tests {
         for millisecond in 0..2_000 {
             let now = Duration::from_millis(millisecond);
             for port in 0..1000 {
-                read +=
-                    u32::from(flood.admits(([127, 0, 0, 1], port).into(), &first_packet(), now));
+                let address = ([127, 0, 0, 1], port).into();
+                let admission = flood.admit(address, &first_packet(), now);
+                read += u32::from(admission == Admission::Read);
             }
         }
         let most = 2 * ALL_UNCONNECTED_PER_SECOND + ALL_UNCONNECTED_PER_SECOND / 4;

@@ -1,7 +1,10 @@
 //! The connection ids of this side, and the forms of packets.
 
+use core::mem;
 use core::time::Duration;
+use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quinn_proto::{ConnectionId, ConnectionIdGenerator, InvalidCid};
 
@@ -40,6 +43,23 @@ pub(super) struct ConnectionIds {
     pub(super) hash: KeyedHash,
     random: RandomState,
     generated: u64,
+    issued: IssuedIds,
+}
+
+/// The ids of the connections that this side has, by their random word. Clones are the same.
+///
+/// The form of an id says only that this side may have made it: anyone that had a connection before, or
+/// was sent a Retry, knows such ids, and from some of them others can be computed.
+#[derive(Clone, Debug, Default)]
+struct IssuedIds(Arc<Mutex<Issued>>);
+
+#[derive(Debug, Default)]
+struct Issued {
+    /// Generated since the last call of [`ConnectionIds::issue`].
+    new: Vec<u32>,
+    /// The slot of each connection. An id that its peer has retired stays until the connection ends:
+    /// the guard limits how many there are.
+    slots: HashMap<u32, usize>,
 }
 
 /// Form of a packet, by its unencrypted part (RFC 9000, 17).
@@ -55,7 +75,41 @@ pub(super) enum Form {
 
 impl ConnectionIds {
     pub(super) fn new(hash: KeyedHash) -> Self {
-        Self { hash, random: RandomState::new(), generated: 0 }
+        Self { hash, random: RandomState::new(), generated: 0, issued: IssuedIds::default() }
+    }
+
+    /// Records that the ids that were generated since the last call are those of the connection in
+    /// this slot, and adds their words to `words`.
+    pub(super) fn issue(&self, slot: usize, words: &mut Vec<u32>) {
+        let mut issued = self.issued.lock();
+        for word in mem::take(&mut issued.new) {
+            issued.slots.insert(word, slot);
+            words.push(word);
+        }
+    }
+
+    /// Forgets the ids that were generated since the last call of [`issue`](Self::issue), as for a
+    /// Retry: no connection has them.
+    pub(super) fn discard(&self) {
+        self.issued.lock().new.clear();
+    }
+
+    /// Forgets the ids of the connection in this slot.
+    pub(super) fn forget(&self, slot: usize, words: &[u32]) {
+        let mut issued = self.issued.lock();
+        for word in words {
+            if issued.slots.get(word) == Some(&slot) {
+                issued.slots.remove(word);
+            }
+        }
+    }
+
+    /// Returns the slot of the connection that a packet of the form [`Form::Ours`] goes to; `None`
+    /// if there is no such connection.
+    pub(super) fn slot_of(&self, packet: &[u8]) -> Option<usize> {
+        let at = if packet.first()? & LONG == 0 { 1 } else { 6 };
+        let word = u32::from_be_bytes(*packet.get(at..)?.first_chunk()?);
+        self.issued.lock().slots.get(&word).copied()
     }
 
     pub(super) fn form(&self, packet: &[u8]) -> Form {
@@ -87,10 +141,17 @@ impl ConnectionIds {
     }
 }
 
+impl IssuedIds {
+    fn lock(&self) -> MutexGuard<'_, Issued> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl ConnectionIdGenerator for ConnectionIds {
     fn generate_cid(&mut self) -> ConnectionId {
         self.generated += 1;
         let word = self.random.hash_one(self.generated) as u32;
+        self.issued.lock().new.push(word);
         let id = [word, self.hash.hash([word])].map(u32::to_be_bytes);
         ConnectionId::new(id.as_flattened())
     }
@@ -138,6 +199,33 @@ mod tests {
                 assert_eq!(ids.form(&packet[..packet.len() - 1]), Form::Other);
             }
         }
+    }
+
+    #[test]
+    fn packets_belong_to_the_connection_that_has_their_id() {
+        let ids = ConnectionIds::new(KeyedHash::random());
+        let mut generator = ids.clone();
+        let mut packet = |is_long| {
+            let start: &[u8] = if is_long { &[0xe0, 0, 0, 0, 1, 8] } else { &[0x40] };
+            [start, &generator.generate_cid()].concat()
+        };
+        let [short, long, of_retry] = [packet(false), packet(true), packet(true)];
+        ids.discard();
+        let mut words = [Vec::new(), Vec::new()];
+        let first = [packet(false), packet(true)];
+        ids.issue(3, &mut words[0]);
+        let second = packet(true);
+        ids.issue(5, &mut words[1]);
+        assert_eq!([&short, &long, &of_retry].map(|packet| ids.slot_of(packet)), [None; 3]);
+        assert_eq!(first.each_ref().map(|packet| ids.slot_of(packet)), [Some(3); 2]);
+        assert_eq!((ids.slot_of(&second), ids.slot_of(&second[..9]), ids.slot_of(&[])), {
+            (Some(5), None, None)
+        });
+        ids.forget(5, &words[0]);
+        ids.forget(3, &words[0]);
+        assert_eq!([&first[0], &first[1], &second].map(|packet| ids.slot_of(packet)), {
+            [None, None, Some(5)]
+        });
     }
 
     #[test]

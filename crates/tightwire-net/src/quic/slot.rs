@@ -68,6 +68,8 @@ pub(super) struct Slot {
     pub(super) is_welcome: bool,
     /// Unvalidated new address of the peer.
     new_address: Option<SocketAddr>,
+    /// Words of the ids of this side that the connection has or had.
+    pub(super) ids: Vec<u32>,
     /// Work that this side still does for the connection, and that it did in this input.
     pub(super) bucket: TokenBucket,
     pub(super) share: InputShare,
@@ -135,6 +137,7 @@ impl Slot {
             window,
             guard,
             new_address: None,
+            ids: Vec::new(),
             bucket: TokenBucket::default(),
             share: InputShare::default(),
             largest_datagram: 0,

@@ -18,20 +18,7 @@ impl Process {
     /// of its own, as if started in another terminal: Linux first divides the processors among
     /// sessions, and a flooding process would otherwise take its share from the server.
     pub(crate) fn start(test: &str, arguments: &str) -> Self {
-        Self::start_by(Command::new("setsid"), test, arguments)
-    }
-
-    /// Starts a process that gets only the processor time that others leave.
-    pub(crate) fn start_idle(test: &str, arguments: &str) -> Self {
-        let mut command = Command::new("setsid");
-        // By autogroup among sessions, and by `nice` where there are no autogroups.
-        let script = "echo 19 > /proc/self/autogroup || true; exec nice -n 19 \"$@\"";
-        command.args(["sh", "-c", script, "sh"]);
-        Self::start_by(command, test, arguments)
-    }
-
-    fn start_by(mut command: Command, test: &str, arguments: &str) -> Self {
-        let mut child = command
+        let mut child = Command::new("setsid")
             .arg(env::current_exe().unwrap())
             .args(["--exact", test, "--ignored", "--nocapture", "--test-threads=1"])
             .env(PROCESS_ARGUMENTS, arguments)
@@ -89,6 +76,17 @@ pub(crate) fn orders() -> Receiver<String> {
         std::process::exit(0);
     });
     orders
+}
+
+/// Leaves the processors to others from now on: this process gets only the time that they leave.
+pub(crate) fn become_idle() {
+    // By autogroup among sessions, and by the priority of all threads where there are no
+    // autogroups. The process leads its group, since it has a session of its own.
+    let _ = fs::write("/proc/self/autogroup", "19");
+    let group = std::process::id().to_string();
+    let mut renice = Command::new("renice");
+    renice.args(["-n", "19", "-g", &group]).stdout(Stdio::null()).stderr(Stdio::null());
+    let _ = renice.status();
 }
 
 /// Sends a line to the process that started this one.

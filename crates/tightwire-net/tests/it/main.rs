@@ -15,6 +15,7 @@ mod conformance_attacks;
 mod corpus;
 mod golden;
 mod in_process;
+mod memory_sums;
 mod quic_conformance;
 mod quic_frames;
 mod quic_hostile;

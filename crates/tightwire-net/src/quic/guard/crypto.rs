@@ -111,6 +111,7 @@ impl Session for Guarded {
     }
 
     fn next_1rtt_keys(&mut self) -> Option<KeyPair<Box<dyn PacketKey>>> {
+        self.guard.handle_key_update();
         Some(guarded_pair(self.inner.next_1rtt_keys()?, &self.guard, EncryptionLevel::OneRtt))
     }
 

@@ -152,6 +152,12 @@ impl Guard {
         }
     }
 
+    /// Counts a pair of keys that is going to be derived.
+    fn handle_key_update(&self) {
+        let mut inner = self.lock();
+        inner.work = inner.work.saturating_add(KEY_UPDATE);
+    }
+
     /// A packet is going to be encrypted.
     fn handle_outgoing(&self, payload: &[u8]) {
         let mut inner = self.lock();
@@ -367,6 +373,8 @@ pub(super) const UNAUTHENTICATED_STREAMS: u32 = 8;
 /// Work of a packet, where that of a frame is one: a frame takes about 50 nanoseconds, and
 /// decryption of a packet with its overhead about 1500.
 pub(super) const WORK: u32 = 32;
+/// Work of a key update: six expansions of secrets, of about a microsecond each.
+const KEY_UPDATE: u32 = 4 * WORK;
 /// Limit of frames with data: as many as fit into 1500 bytes if each has the smallest batch there
 /// is.
 const MAX_DATA: u32 = 300;

@@ -18,7 +18,7 @@ pub(crate) fn numbers(kind: u64, values: &[u64]) -> Vec<u8> {
     out
 }
 
-fn with_data(kind: u64, values: &[u64], data: &[u8]) -> Vec<u8> {
+pub(crate) fn with_data(kind: u64, values: &[u64], data: &[u8]) -> Vec<u8> {
     let mut out = numbers(kind, values);
     varint(&mut out, data.len() as u64);
     out.extend(data);
@@ -75,6 +75,11 @@ pub(crate) fn path_response(token: [u8; 8]) -> Vec<u8> {
     [numbers(PATH_RESPONSE, &[]), token.to_vec()].concat()
 }
 
+/// Closes the connection, as an application does, without a reason.
+pub(crate) fn close() -> Vec<u8> {
+    with_data(CLOSE_BY_APPLICATION, &[0], &[])
+}
+
 /// As many copies of a frame as a packet has room for.
 pub(crate) fn packed(frame: &[u8]) -> Vec<u8> {
     frame.repeat(ROOM / frame.len())
@@ -86,6 +91,7 @@ pub(crate) enum ReceivedFrame<'a> {
     Crypto { offset: u64, data: &'a [u8] },
     Stream { id: u64, offset: u64, data: &'a [u8] },
     Challenge([u8; 8]),
+    Id { sequence: u64, id: &'a [u8] },
     Closed { code: u64, reason: &'a [u8] },
     Padding,
     Ack,
@@ -120,11 +126,11 @@ pub(crate) fn take<'a>(bytes: &mut &'a [u8]) -> Option<ReceivedFrame<'a>> {
             ReceivedFrame::Other
         }
         NEW_CONNECTION_ID => {
+            let sequence = number(bytes)?;
             number(bytes)?;
-            number(bytes)?;
-            data(bytes)?;
+            let id = data(bytes)?;
             split(bytes, 16)?;
-            ReceivedFrame::Other
+            ReceivedFrame::Id { sequence, id }
         }
         PATH_CHALLENGE => ReceivedFrame::Challenge(split(bytes, 8)?.try_into().ok()?),
         PATH_RESPONSE => {
@@ -192,7 +198,7 @@ pub(crate) const NEW_TOKEN: u64 = 0x07;
 pub(crate) const STREAM: u64 = 0x08;
 pub(crate) const MAX_DATA: u64 = 0x10;
 pub(crate) const MAX_STREAM_DATA: u64 = 0x11;
-const MAX_STREAMS_BIDI: u64 = 0x12;
+pub(crate) const MAX_STREAMS_BIDI: u64 = 0x12;
 pub(crate) const MAX_STREAMS: u64 = 0x13;
 pub(crate) const DATA_BLOCKED: u64 = 0x14;
 pub(crate) const STREAM_DATA_BLOCKED: u64 = 0x15;
@@ -205,7 +211,9 @@ pub(crate) const PATH_RESPONSE: u64 = 0x1b;
 const CLOSE: u64 = 0x1c;
 const CLOSE_BY_APPLICATION: u64 = 0x1d;
 pub(crate) const HANDSHAKE_DONE: u64 = 0x1e;
+pub(crate) const IMMEDIATE_ACK: u64 = 0x1f;
 pub(crate) const DATAGRAM: u64 = 0x31;
+pub(crate) const ACK_FREQUENCY: u64 = 0xaf;
 
 /// The bytes of frames that a packet of 1200 bytes has room for.
 pub(crate) const ROOM: usize = 1150;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rustls::Side;
 use rustls::crypto::ring::cipher_suite::TLS13_AES_128_GCM_SHA256;
 use rustls::pki_types::ServerName;
-use rustls::quic::{ClientConnection, KeyChange, Keys, Version};
+use rustls::quic::{ClientConnection, KeyChange, Keys, Secrets, Version};
 
 use super::frames::varint;
 use super::packet::Level;
@@ -21,6 +21,8 @@ pub(crate) struct Handshake {
     /// Unsent CRYPTO data: level, offset, bytes.
     pub(crate) out: Vec<(Level, u64, Vec<u8>)>,
     first: Vec<(Level, u64, Vec<u8>)>,
+    /// Secrets of the next keys of the last level.
+    next: Option<Secrets>,
     written: [u64; 3],
     level: Level,
     incoming: [Incoming; 3],
@@ -34,7 +36,7 @@ struct Incoming {
 }
 
 impl Handshake {
-    pub(crate) fn new(source: &[u8]) -> Self {
+    pub(crate) fn new(source: &[u8], changes: &[ParameterChange]) -> Self {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = rustls::ClientConfig::builder_with_provider(provider)
             .with_protocol_versions(&[&rustls::version::TLS13])
@@ -44,13 +46,14 @@ impl Handshake {
             .with_no_client_auth();
         config.alpn_protocols = vec![b"tightwire/1".to_vec()];
         let name = ServerName::try_from("game.example").unwrap();
-        let params = transport_parameters(source);
+        let params = transport_parameters(source, changes);
         let tls = ClientConnection::new(Arc::new(config), Version::V1, name, params).unwrap();
         let mut this = Self {
             tls,
             keys: [None, None, None],
             out: Vec::new(),
             first: Vec::new(),
+            next: None,
             written: [0; 3],
             level: Level::Initial,
             incoming: Default::default(),
@@ -84,6 +87,13 @@ impl Handshake {
         self.write();
     }
 
+    /// Goes on with the next keys of the last level.
+    pub(crate) fn update_keys(&mut self) {
+        let next = self.next.as_mut().unwrap().next_packet_keys();
+        let keys = self.keys[2].as_mut().unwrap();
+        (keys.local.packet, keys.remote.packet) = (next.local, next.remote);
+    }
+
     /// Says the first thing again, to another id.
     pub(crate) fn restart(&mut self) {
         self.out.clone_from(&self.first);
@@ -99,8 +109,8 @@ impl Handshake {
                     self.keys[1] = Some(keys);
                     self.level = Level::Handshake;
                 }
-                Some(KeyChange::OneRtt { keys, .. }) => {
-                    self.keys[2] = Some(keys);
+                Some(KeyChange::OneRtt { keys, next }) => {
+                    (self.keys[2], self.next) = (Some(keys), Some(next));
                     self.level = Level::OneRtt;
                 }
                 None => {}
@@ -116,20 +126,12 @@ impl Handshake {
     }
 }
 
+/// A transport parameter of another value, or without one, by its id.
+pub(crate) type ParameterChange = (u64, Option<Vec<u8>>);
+
 /// Generous ones, so that nothing but the server sets limits (RFC 9000, 18.2; RFC 9221).
-fn transport_parameters(source: &[u8]) -> Vec<u8> {
-    let mut out = Vec::new();
-    let mut put = |id: u64, value: &[u8]| {
-        varint(&mut out, id);
-        varint(&mut out, value.len() as u64);
-        out.extend(value);
-    };
-    let number = |value| {
-        let mut bytes = Vec::new();
-        varint(&mut bytes, value);
-        bytes
-    };
-    put(0x0f, source);
+fn transport_parameters(source: &[u8], changes: &[ParameterChange]) -> Vec<u8> {
+    let mut all = vec![(0x0f, source.to_vec())];
     for (id, value) in [
         (0x01, 600_000),
         (0x04, 1 << 30),
@@ -140,7 +142,22 @@ fn transport_parameters(source: &[u8]) -> Vec<u8> {
         (0x0e, 8),
         (0x20, 65535),
     ] {
-        put(id, &number(value));
+        all.push((id, number(value)));
+    }
+    all.retain(|(id, _)| changes.iter().all(|(changed, _)| changed != id));
+    all.extend(changes.iter().filter_map(|(id, value)| Some((*id, value.clone()?))));
+    let mut out = Vec::new();
+    for (id, value) in all {
+        varint(&mut out, id);
+        varint(&mut out, value.len() as u64);
+        out.extend(value);
     }
     out
+}
+
+/// A number as the value of a transport parameter.
+pub(crate) fn number(value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    varint(&mut bytes, value);
+    bytes
 }

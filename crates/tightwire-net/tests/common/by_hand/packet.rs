@@ -19,6 +19,8 @@ pub(crate) struct Header<'a> {
     pub(crate) source: &'a [u8],
     /// Token of a Retry; empty without one.
     pub(crate) token: &'a [u8],
+    /// Whether the keys of the last level were updated an odd number of times.
+    pub(crate) key_phase: bool,
 }
 
 /// A packet with these frames. Its number has 4 bytes, so that every payload is long enough.
@@ -30,7 +32,7 @@ pub(crate) fn seal(
 ) -> Vec<u8> {
     let mut packet = Vec::with_capacity(64 + payload.len());
     if header.level == Level::OneRtt {
-        packet.push(0x43);
+        packet.push(0x43 | u8::from(header.key_phase) << 2);
         packet.extend(header.destination);
     } else {
         let kind = if header.level == Level::Initial { 0xc3 } else { 0xe3 };

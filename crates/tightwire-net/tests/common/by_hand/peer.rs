@@ -8,7 +8,7 @@ use tightwire::quic::{Packets, Socket};
 use tightwire::transport::Reason;
 
 use super::frames::{self, ReceivedFrame};
-use super::handshake::Handshake;
+use super::handshake::{Handshake, ParameterChange};
 use super::packet::{Header, Level, Opened, open, seal};
 
 /// A client under the control of a test: by itself, it only completes the handshake.
@@ -21,6 +21,7 @@ pub(crate) struct HandPeer<S> {
     has_answer: bool,
     source: [u8; 8],
     token: Vec<u8>,
+    key_phase: bool,
     spaces: [Space; 3],
     /// Whether the peer acks packets.
     pub(crate) acknowledges: bool,
@@ -32,6 +33,8 @@ pub(crate) struct HandPeer<S> {
     pub(crate) streams: BTreeMap<u64, Vec<u8>>,
     /// Challenges to show where it is.
     pub(crate) challenges: Vec<[u8; 8]>,
+    /// Further ids of the server, by their sequence number.
+    pub(crate) issued: BTreeMap<u64, Vec<u8>>,
 }
 
 #[derive(Default)]
@@ -43,9 +46,19 @@ struct Space {
 
 impl<S: Socket> HandPeer<S> {
     pub(crate) fn new(socket: S, server: SocketAddr, seed: u64) -> Self {
+        Self::with_parameters(socket, server, seed, &[])
+    }
+
+    /// Returns a client with these changes of its transport parameters.
+    pub(crate) fn with_parameters(
+        socket: S,
+        server: SocketAddr,
+        seed: u64,
+        changes: &[ParameterChange],
+    ) -> Self {
         let destination = (seed ^ 0x5555_5555_5555_5555).to_be_bytes().to_vec();
         let source = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
-        let mut handshake = Handshake::new(&source);
+        let mut handshake = Handshake::new(&source, changes);
         handshake.set_destination(&destination);
         Self {
             socket,
@@ -55,18 +68,47 @@ impl<S: Socket> HandPeer<S> {
             has_answer: false,
             source,
             token: Vec::new(),
+            key_phase: false,
             spaces: Default::default(),
             acknowledges: true,
             stops_half_way: false,
             closed: None,
             streams: BTreeMap::new(),
             challenges: Vec::new(),
+            issued: BTreeMap::new(),
         }
     }
 
     /// Whether the server has answered the first packet.
     pub(crate) fn has_answer(&self) -> bool {
         self.has_answer
+    }
+
+    /// Returns the server's id that packets go to.
+    pub(crate) fn destination(&self) -> &[u8] {
+        &self.destination
+    }
+
+    /// Lets the first packet go to an id of the test's choice.
+    pub(crate) fn set_destination(&mut self, destination: &[u8]) {
+        self.handshake.set_destination(destination);
+        self.destination = destination.to_vec();
+    }
+
+    /// Returns the number of packets that were received after the handshake.
+    pub(crate) fn received(&self) -> usize {
+        self.spaces[Level::OneRtt as usize].received.len()
+    }
+
+    /// Sends to another id of the server from now on.
+    pub(crate) fn switch_destination(&mut self, sequence: u64) {
+        self.destination.clone_from(&self.issued[&sequence]);
+    }
+
+    /// Protects the packets after the handshake with the next keys from now on.
+    pub(crate) fn update_keys(&mut self) {
+        self.handshake.update_keys();
+        self.key_phase = !self.key_phase;
     }
 
     pub(crate) fn is_connected(&self) -> bool {
@@ -84,7 +126,7 @@ impl<S: Socket> HandPeer<S> {
         let number = space.next;
         space.next += 1;
         let (destination, source, token) = (&self.destination, &self.source, &self.token);
-        let header = Header { level, destination, source, token };
+        let header = Header { level, destination, source, token, key_phase: self.key_phase };
         seal(&self.handshake.keys[level as usize].as_ref().unwrap().local, &header, number, payload)
     }
 
@@ -188,6 +230,9 @@ impl<S: Socket> HandPeer<S> {
                     if offset as usize <= stream.len() && known < data.len() {
                         stream.extend(&data[known..]);
                     }
+                }
+                ReceivedFrame::Id { sequence, id } => {
+                    self.issued.insert(sequence, id.to_vec());
                 }
                 ReceivedFrame::Challenge(token) => self.challenges.push(token),
                 ReceivedFrame::Closed { code, reason } => {

@@ -13,14 +13,14 @@ use super::test_bed::{Peer, SERVER, TestBed};
 use crate::common::by_hand::{Level, frames};
 
 /// Sends bytes from an address that is somebody else's.
-fn forge(test_bed: &TestBed, from: SocketAddr, bytes: &[u8]) {
+pub(super) fn forge(test_bed: &TestBed, from: SocketAddr, bytes: &[u8]) {
     let size = bytes.len();
     let packets = Packets { to: SERVER.into(), from: None, congestion: 0, bytes, size };
     test_bed.network.socket(from).send(test_bed.now, &packets);
 }
 
 /// Whether an honest client gets in from here within two seconds.
-fn connects(
+pub(super) fn connects(
     test_bed: &mut TestBed,
     address: SocketAddr,
 ) -> Option<(Quic<SimulatedSocket>, Connection)> {

@@ -46,6 +46,7 @@ fn counted(
 }
 
 const CONTROL: &str = "too many control frames in a packet";
+const STREAM_LIMIT: &str = "0x4: STREAM_LIMIT_ERROR";
 const STREAM_STATE: &str = "0x5: STREAM_STATE_ERROR";
 const FRAME_ENCODING: &str = "0x7: FRAME_ENCODING_ERROR";
 const CONNECTION_ID_LIMIT: &str = "0x9: CONNECTION_ID_LIMIT_ERROR";
@@ -104,6 +105,19 @@ fn floods() -> Vec<Flood> {
         new("STREAM, again and again", stream(0, 1, &[7], false).repeat(100), End::Nothing),
         new("NEW_TOKEN", new_token(&[7; 100]), End::Error(PROTOCOL_VIOLATION)),
         new("HANDSHAKE_DONE", numbers(HANDSHAKE_DONE, &[]), End::Error(PROTOCOL_VIOLATION)),
+        new("IMMEDIATE_ACK", packed(&numbers(IMMEDIATE_ACK, &[])), End::Violation(CONTROL)),
+        new("a few IMMEDIATE_ACK", of_each(IMMEDIATE_ACK, &[]), End::Nothing),
+        counted("ACK_FREQUENCY", 31, |at| numbers(ACK_FREQUENCY, &[at, 0, 25_000, 0]), {
+            End::Nothing
+        }),
+        new("ACK_FREQUENCY without a delay", numbers(ACK_FREQUENCY, &[0, 0, 0, 0]), {
+            End::Error(PROTOCOL_VIOLATION)
+        }),
+        new("STREAM of two directions", with_data(STREAM | 2, &[0], &[7]), {
+            End::Error(STREAM_LIMIT)
+        }),
+        new("STREAM of the server", with_data(STREAM | 2, &[3], &[7]), End::Error(STREAM_STATE)),
+        new("MAX_STREAMS of two directions", of_each(MAX_STREAMS_BIDI, &[1 << 21]), End::Nothing),
         new("no frame that there is", vec![0x21; 9], End::Violation("unknown frame type")),
     ]
 }

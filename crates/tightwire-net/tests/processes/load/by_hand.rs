@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use tightwire::Client;
@@ -12,7 +13,7 @@ use tightwire::transport::{Connection, Event, NotSentError, Path, Reason, Transp
 
 use super::traffic::{Traffic, config, messages, token};
 use crate::by_hand::{HandPeer, Level, frames};
-use crate::process::{orders, print_line};
+use crate::process::{become_idle, orders, print_line};
 
 /// Peers that attack in the same way.
 pub(super) struct Group<'a> {
@@ -49,11 +50,27 @@ pub(crate) fn run(address: SocketAddr, kinds: &str) {
         }
     }
     // All of them are there when it begins.
-    while all.iter_mut().any(|hostile| !hostile.connect(start.elapsed())) {}
-    print_line("ready");
+    let mut is_ready = false;
+    while orders.try_recv().is_err() {
+        let mut are_there = true;
+        for hostile in &mut all {
+            are_there &= hostile.connect(start.elapsed());
+        }
+        if are_there && !is_ready {
+            is_ready = true;
+            print_line("ready");
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    become_idle();
+    let mut rounds = 0;
     while orders.try_recv().is_err() {
         for hostile in &mut all {
             hostile.attack(start.elapsed());
+        }
+        rounds += 1;
+        if rounds == 1 {
+            print_line("begun");
         }
     }
     let sum = |count: fn(&Hostile<'_>) -> u64| all.iter().map(count).sum::<u64>();
@@ -72,6 +89,8 @@ struct Hostile<'a> {
     has_sent_hello: bool,
     is_admitted: bool,
     fragment: u64,
+    /// First packets to ids of a connection that is over.
+    first_packets: Vec<Vec<u8>>,
     sent: u64,
     connections: u64,
 }
@@ -89,6 +108,7 @@ impl<'a> Hostile<'a> {
             has_sent_hello: false,
             is_admitted: false,
             fragment: 0,
+            first_packets: Vec::new(),
             sent: 0,
             connections: 1,
         }
@@ -101,7 +121,7 @@ impl<'a> Hostile<'a> {
         }
         self.peer.drive(now);
         let is_there = self.enter(now);
-        if !is_there && now > self.since + Duration::from_secs(1) {
+        if !is_there && now > self.since + Duration::from_secs(3) {
             self.again(now);
         }
         is_there
@@ -111,6 +131,10 @@ impl<'a> Hostile<'a> {
     /// that it will do.
     fn enter(&mut self, now: Duration) -> bool {
         if !self.peer.is_connected() {
+            return false;
+        }
+        if self.kind == "first" && self.first_packets.is_empty() {
+            self.end_first_connection(now);
             return false;
         }
         let Some(hello) = &self.hello else { return true };
@@ -129,6 +153,20 @@ impl<'a> Hostile<'a> {
         }
         // Three frames of the server, in which its session reads the last message of the handshake.
         self.is_admitted && now > self.since + Duration::from_millis(50)
+    }
+
+    /// Closes the connection, and connects again: the server recognises its own ids of the one that
+    /// is over, and no connection has them.
+    fn end_first_connection(&mut self, now: Duration) {
+        let ids = self.peer.issued.values().cloned();
+        for id in ids.chain([self.peer.destination().to_vec()]) {
+            let mut other = HandPeer::new(Plain::new(self.number, self.kind), self.server, 0);
+            other.set_destination(&id);
+            let payload = [frames::crypto(0, &[1; 100]), vec![0; 1100]].concat();
+            self.first_packets.push(other.packet(Level::Initial, &payload));
+        }
+        self.peer.send(now, Level::OneRtt, &frames::close());
+        self.again(now);
     }
 
     fn attack(&mut self, now: Duration) {
@@ -151,9 +189,13 @@ impl<'a> Hostile<'a> {
         if !is_there && !is_over {
             return;
         }
-        for _ in 0..16 {
-            let payload = self.payload();
-            self.peer.send(now, Level::OneRtt, &payload);
+        for at in 0..16 {
+            if self.first_packets.is_empty() {
+                let payload = self.payload();
+                self.peer.send(now, Level::OneRtt, &payload);
+            } else {
+                self.peer.send_bytes(now, &self.first_packets[at % self.first_packets.len()]);
+            }
             self.sent += 1;
         }
     }

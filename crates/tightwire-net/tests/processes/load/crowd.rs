@@ -118,8 +118,10 @@ impl Group {
                 self.round(false);
             }
             // The last that need not come.
-            let patience = self.start.elapsed() + Duration::from_millis(300);
-            while self.start.elapsed() < patience {
+            let is_waiting =
+                |group: &Self| group.clients.iter().any(|one| one.traffic.is_waiting());
+            let patience = self.start.elapsed() + UNRELIABLE_PATIENCE;
+            while is_waiting(&self) && self.start.elapsed() < patience {
                 self.round(false);
             }
             let mut all = Traffic::new(self.start);
@@ -189,3 +191,5 @@ const BETWEEN: Duration = Duration::from_millis(50);
 const ROUND: Duration = Duration::from_millis(16);
 /// For the last answers.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// For the last answers that may be lost.
+const UNRELIABLE_PATIENCE: Duration = Duration::from_secs(1);

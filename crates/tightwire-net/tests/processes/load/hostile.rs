@@ -11,7 +11,7 @@ use tightwire::quic::{Packet, Packets, Quic, QuicConfig, Socket, Trust, Udp};
 use tightwire::{Client, SessionEvent};
 
 use super::traffic::{Ask, Traffic, config, messages, token};
-use crate::process::{orders, print_line};
+use crate::process::{become_idle, orders, print_line};
 
 /// Sends until the order to stop, and prints how much was sent.
 pub(crate) fn run(address: SocketAddr, trust: &Trust, kind: &str) {
@@ -20,6 +20,9 @@ pub(crate) fn run(address: SocketAddr, trust: &Trust, kind: &str) {
     let is_stranger = ["spinning", "garbage"].contains(&kind);
     let mut insider = (!is_stranger).then(|| Insider::connect(address, trust));
     print_line("ready");
+    let _ = orders.recv();
+    become_idle();
+    print_line("begun");
     while orders.try_recv().is_err() {
         for _ in 0..256 {
             match &mut insider {

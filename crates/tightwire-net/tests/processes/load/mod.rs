@@ -14,7 +14,7 @@ mod server;
 mod traffic;
 
 use std::env;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tightwire::quic::Trust;
 
@@ -31,6 +31,9 @@ struct Plan {
     quiet: u32,
     flood: u32,
     kinds: &'static [&'static str],
+    /// The least share of the planned questions that the crowd has to ask: a busy machine lets it
+    /// ask fewer.
+    least: f64,
 }
 
 struct TestBed {
@@ -47,6 +50,11 @@ struct Interval {
     crowd: String,
     /// The memory that those take who flood, in KiB, as the limits say.
     allowed: f64,
+    kind: String,
+    /// Report of those who flood; empty if nobody did.
+    hostile: String,
+    /// Clients beside the crowd that the server admitted meanwhile.
+    admitted: f64,
 }
 
 impl TestBed {
@@ -66,39 +74,130 @@ impl TestBed {
         self.server.send_line("end");
         let server = self.server.read_line(START);
         println!("{name}\n  clients: {crowd}\n  server:  {server}");
-        Interval { server, crowd, allowed: 0.0 }
+        let kind = name.into();
+        Interval { server, crowd, allowed: 0.0, kind, hostile: String::new(), admitted: 0.0 }
     }
 
     fn flooded(&mut self, kind: &str, milliseconds: u32) -> Interval {
-        // It would be on another machine: its packets are to do harm, not the time it takes to make
-        // them.
         let arguments = format!("{} {kind}", self.address);
-        let mut hostile = Process::start_idle("load::hostile_process", &arguments);
+        let mut hostile = Process::start("load::hostile_process", &arguments);
         assert_eq!(hostile.read_line(START), "ready");
+        let groups: Vec<_> = if is_by_hand(kind) { Group::all(kind).collect() } else { Vec::new() };
+        let admitted = groups.iter().filter(|group| group.is_admitted).map(|group| group.count);
+        self.wait_for_admitted(self.admitted + f64::from(admitted.sum::<u32>()), kind);
+        // They would be on another machine: their packets are to do harm, not the time it takes to
+        // make them. So they get only the processor time that the others leave from now on.
+        hostile.send_line("begin");
+        assert_eq!(hostile.read_line(START), "begun");
         let mut found = self.measure(kind, milliseconds);
         hostile.send_line("stop");
         let sent = hostile.read_line(START);
         println!("  hostile: {sent}");
-        if is_by_hand(kind) {
-            for group in Group::all(kind) {
-                let each = if group.is_admitted { ADMITTED_KIB } else { UNAUTHENTICATED_KIB };
-                // Half-open connections are opened again and again, up to their limit of 256.
-                let count = if group.is_half_open() { 256 } else { group.count };
-                found.allowed += each * f64::from(count);
-                let attacks = if group.is_half_open() { "connections" } else { "datagrams" };
-                assert!(number(&sent, attacks) > f64::from(group.count), "{kind}: no attack");
-                // The server counts admitted clients beside the crowd.
-                let is_in = number(&found.server, "unexpected_peers") > self.admitted;
-                assert!(is_in || !group.is_admitted, "{kind}: no client was admitted");
-            }
+        for group in groups {
+            let each = if group.is_admitted { ADMITTED_KIB } else { UNAUTHENTICATED_KIB };
+            // Half-open connections are opened again and again, up to their limit of 256.
+            let count = if group.is_half_open() { 256 } else { group.count };
+            found.allowed += each * f64::from(count);
+            let attacks = if group.is_half_open() { "connections" } else { "datagrams" };
+            assert!(number(&sent, attacks) > f64::from(group.count), "{kind}: no attack");
         }
-        self.admitted = number(&found.server, "unexpected_peers");
+        let admitted = number(&found.server, "unexpected_peers");
+        found.admitted = admitted - self.admitted;
+        self.admitted = admitted;
         if kind == "garbage" && cfg!(target_os = "linux") {
             // The system had dropped it before.
             let [read, sent] = [number(&found.server, "flooded"), number(&sent, "datagrams")];
             assert!(read < 0.01 * sent, "{read} of {sent} were read");
         }
+        found.hostile = sent;
         found
+    }
+
+    /// Waits until the server has admitted as many clients beside the crowd.
+    fn wait_for_admitted(&mut self, count: f64, kind: &str) {
+        let begin = Instant::now();
+        loop {
+            self.server.send_line("status");
+            let line = self.server.read_line(START);
+            if number(&line, "unexpected_peers") >= count {
+                return;
+            }
+            assert!(begin.elapsed() < START, "{kind}: not all were admitted, of {count}: {line}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+/// Prints the tables of docs/RELIABILITY.md: of the quiet time, and of the floods beside it.
+fn print_tables(warm: &Interval, all: &[Interval]) {
+    let quiet = &all[0];
+    let [server, crowd] =
+        [&quiet.server, &quiet.crowd].map(|line| move |name: &str| number(line, name));
+    let mega = |kib: f64| kib * 1024.0 / 1e6;
+    println!("\n| | |\n|---|---|");
+    println!(
+        "| messages | {} received and {} sent; {} reliable and {} other ones answered |",
+        server("received"),
+        server("sent"),
+        crowd("answered"),
+        crowd("answered_too"),
+    );
+    println!(
+        "| processor | {:.0} µs for each client and second: {:.2} of a processor in all |",
+        server("cpu_us"),
+        server("cpu_share"),
+    );
+    println!(
+        "| wire | {} bytes in and {} out for each client and second |",
+        server("bytes_in"),
+        server("bytes_out"),
+    );
+    println!(
+        "| memory of the server | {:.1} MB after the warm-up, {:.1} MB after the quiet time |",
+        mega(number(&warm.server, "rss_kib")),
+        mega(server("rss_kib")),
+    );
+    println!(
+        "| latency, question to answer | median {:.1} ms, 99 of 100 within {:.1} ms |",
+        crowd("median_ms"),
+        crowd("p99_ms"),
+    );
+    println!(
+        "\n| flood | packets a second | connections | admitted | dropped by the server | processor | median | \
+         99th percentile | memory, of at most |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|");
+    for found in &all[1..] {
+        let of = |name| number(&found.crowd, name) / crowd(name);
+        let sent = number(&found.hostile, "datagrams");
+        let connections = match is_by_hand(&found.kind) {
+            true => number(&found.hostile, "connections").to_string(),
+            false => String::new(),
+        };
+        println!(
+            "| {} | {:.0} | {connections} | {} | {} | {:.2} | {:.2} | {:.2} | {:.1} of {:.1} MB |",
+            found.kind,
+            sent / number(&found.server, "seconds"),
+            found.admitted,
+            number(&found.server, "flooded"),
+            number(&found.server, "cpu_share"),
+            of("median_ms"),
+            of("p99_ms"),
+            mega(found.grown(warm)),
+            mega(found.most_grown(warm)),
+        );
+    }
+}
+
+impl Interval {
+    /// Returns the memory that the server took at most, in KiB, beyond that after the warm-up.
+    fn grown(&self, warm: &Self) -> f64 {
+        number(&self.server, "peak_kib") - number(&warm.server, "rss_kib")
+    }
+
+    /// Returns what it may be: what the limits add up to, and something for the allocator.
+    fn most_grown(&self, warm: &Self) -> f64 {
+        4096.0 + 0.1 * number(&warm.server, "rss_kib") + self.allowed
     }
 }
 
@@ -109,7 +208,7 @@ fn run(plan: &Plan) -> [f64; 2] {
     let quiet = test_bed.measure("quiet", plan.quiet);
     let asked = number(&quiet.crowd, "reliable") + number(&quiet.crowd, "unreliable");
     let talked = f64::from(plan.quiet) / 1000.0 * plan.clients as f64 * 20.0;
-    assert!(asked > 0.9 * talked, "{asked} of {talked}");
+    assert!(asked > plan.least * talked, "{asked} of {talked}");
     // What the system dropped is none of ours, on a machine that is too busy for so many.
     let answered = number(&quiet.crowd, "answered_too") + number(&quiet.server, "system");
     assert!(answered >= number(&quiet.crowd, "unreliable"), "{answered}");
@@ -135,13 +234,13 @@ fn run(plan: &Plan) -> [f64; 2] {
         }
         all.push(found);
     }
+    print_tables(&warm, &all);
     for found in &all {
         assert_eq!(number(&found.crowd, "reliable"), number(&found.crowd, "answered"));
         assert_eq!(number(&found.crowd, "unexpected"), 0.0);
         assert_eq!(number(&found.server, "left"), 0.0);
-        let grown = number(&found.server, "peak_kib") - number(&warm.server, "rss_kib");
-        let most = 4096.0 + 0.1 * number(&warm.server, "rss_kib") + found.allowed;
-        assert!(grown < most, "memory: {grown} KiB more");
+        let (grown, most) = (found.grown(&warm), found.most_grown(&warm));
+        assert!(grown < most, "{}: {grown} KiB more, of {most}", found.kind);
     }
     // When they have gone, all of it is free.
     std::thread::sleep(Duration::from_secs(12));
@@ -156,21 +255,23 @@ fn run(plan: &Plan) -> [f64; 2] {
 fn nothing_is_lost_in_a_crowd_and_a_flood_takes_no_memory() {
     let _alone = alone();
     let kinds = &["spinning", "garbage", "forged", "insider", "packed-5+let-in-fragments-1"];
-    let quick = Plan { clients: 20, warm_up: 300, quiet: 800, flood: 300, kinds };
-    let full = Plan { clients: 100, warm_up: 1000, quiet: 3000, flood: 1500, kinds: &KINDS };
+    let (clients, least) = (20, 0.2);
+    let quick = Plan { clients, warm_up: 300, quiet: 800, flood: 300, kinds, least };
+    let (clients, kinds) = (100, &KINDS);
+    let full = Plan { clients, warm_up: 1000, quiet: 3000, flood: 1500, kinds, least };
     run(&volume(quick, full));
 }
 
-/// As above, with a thousand, for two minutes; and a flood makes nobody's answers twice as late.
+/// As above, with a thousand, for ten minutes; and a flood makes nobody's answers twice as late.
 #[test]
-#[ignore = "two minutes, and a machine that does nothing else: ./ci.sh load"]
+#[ignore = "ten minutes, and a machine that does nothing else: ./ci.sh load"]
 fn full() {
     let _alone = alone();
     let seconds = env::var("TIGHTWIRE_LOAD_SECONDS").map_or(60, |text| text.parse().unwrap());
     let quiet = seconds * 1000;
     let clients = env::var("TIGHTWIRE_LOAD_CLIENTS").map_or(1000, |text| text.parse().unwrap());
     let flood = quiet / 3;
-    let worst = run(&Plan { clients, warm_up: quiet / 6, quiet, flood, kinds: &KINDS });
+    let worst = run(&Plan { clients, warm_up: quiet / 6, quiet, flood, kinds: &KINDS, least: 0.9 });
     assert!(worst.iter().all(|&ratio| ratio <= 2.0), "{worst:?}");
 }
 
@@ -212,9 +313,9 @@ fn trust(fingerprint: &str) -> Trust {
 /// Kinds of hostile processes. First: one that only takes processor time, as a control; garbage
 /// from many ports; forged QUIC packets and copies; an admitted client that sends all that it can,
 /// and copies. Then peers with their own QUIC: unauthenticated ones with packed frames, with
-/// harmless frames, with streams far ahead, with fragments, and half-open from many addresses; an
-/// admitted one with each; and an admitted one among unauthenticated ones.
-const KINDS: [&str; 21] = [
+/// harmless frames, with streams far ahead, with fragments, with first packets to ids of connections
+/// that are over, and half-open from many addresses; an admitted one with each; and an admitted one among unauthenticated ones.
+const KINDS: [&str; 22] = [
     "spinning",
     "garbage",
     "forged",
@@ -227,6 +328,7 @@ const KINDS: [&str; 21] = [
     "fragments-5",
     "fragments-20",
     "fragments-60",
+    "first-5",
     "half-open-20",
     "let-in-packed-1",
     "let-in-filled-1",
