@@ -128,6 +128,17 @@ words() {
         printf '%s\n' "$found" "a comment begins with a word, or a name in backticks" >&2
         return 1
     fi
+    # The map must lead to files that exist.
+    local paths name
+    paths=$(find crates bench/src fuzz docs examples -name target -prune -o -print)
+    found=$(grep -oE '`[a-zA-Z0-9_./-]+(\.rs|\.md|/)`|\]\([a-zA-Z0-9_./-]+\)' ARCHITECTURE.md | tr -d '`]()' | sort -u |
+        while read -r name; do
+            [[ -e $name ]] || grep -qE "(^|/)${name%/}\$" <<<"$paths" || echo "ARCHITECTURE.md names $name"
+        done)
+    if [[ -n $found ]]; then
+        printf '%s\n' "$found" "there is no such file" >&2
+        return 1
+    fi
 }
 
 # A `debug_assert!` whose condition does work leaves it out of release builds, which few tests run in.

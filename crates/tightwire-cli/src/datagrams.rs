@@ -16,7 +16,7 @@ const COUNT: usize = 50;
 /// Sends datagrams from a client and an attacker, and returns the server's counters as text.
 pub(crate) fn example(player: &Player) -> Result<String, Box<dyn Error>> {
     let socket = || UdpSocket::bind((Ipv4Addr::LOCALHOST, 0));
-    let (server_socket, client_socket, stranger) = (socket()?, socket()?, socket()?);
+    let (server_socket, client_socket, attacker) = (socket()?, socket()?, socket()?);
     let address = server_socket.local_addr()?;
     server_socket.set_read_timeout(Some(Duration::from_secs(5)))?;
 
@@ -33,9 +33,9 @@ pub(crate) fn example(player: &Player) -> Result<String, Box<dyn Error>> {
         largest = largest.max(datagram.len());
         let mut altered = datagram.to_vec();
         altered[1 + round % (datagram.len() - 1)] ^= 1 << (round % 8);
-        stranger.send_to(&altered, address)?;
+        attacker.send_to(&altered, address)?;
         client_socket.send_to(datagram, address)?;
-        stranger.send_to(datagram, address)?;
+        attacker.send_to(datagram, address)?;
         for _ in 0..3 {
             let length = server_socket.recv(&mut incoming)?;
             // A server only counts refused datagrams.
@@ -46,9 +46,12 @@ pub(crate) fn example(player: &Player) -> Result<String, Box<dyn Error>> {
     let mut text = String::new();
     writeln!(
         text,
-        "Over UDP, each player sealed in {largest} bytes; an attacker sends each of them"
+        "Over UDP, a sealed player takes {largest} bytes. Before each datagram an attacker sends a copy"
     )?;
-    writeln!(text, "with one bit changed before it comes, and once more afterwards:\n")?;
+    writeln!(
+        text,
+        "with one bit flipped, and afterwards the datagram again. The server counts:\n"
+    )?;
     writeln!(text, "  {}\n", server.counters())?;
     writeln!(text, "A client of another version is refused, and both sides can say why:\n")?;
     let next = Keys::client([3; 32], [4; 32]);

@@ -38,7 +38,7 @@ impl Request {
     /// Reads the head of a request. `Ok(Err(_))` is the status for a request that cannot be served;
     /// an error means that the client is gone or took too long.
     pub(crate) fn read(stream: &mut TcpStream) -> io::Result<Result<Self, StatusCode>> {
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + IO_TIMEOUT;
         let mut head = Vec::new();
         let mut piece = [0; 2048];
         loop {
@@ -133,9 +133,9 @@ pub(crate) fn head<'a>(
     (text + "\r\n").into_bytes()
 }
 
-/// Writes all bytes within [`PATIENCE`], however slowly the client reads.
+/// Writes all bytes within [`IO_TIMEOUT`], however slowly the client reads.
 pub(crate) fn write_all(stream: &mut TcpStream, mut bytes: &[u8]) -> io::Result<()> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + IO_TIMEOUT;
     while !bytes.is_empty() {
         stream.set_write_timeout(Some(until(deadline)?))?;
         match stream.write(bytes)? {
@@ -172,7 +172,7 @@ const END: &[u8] = b"\r\n\r\n";
 const MAX_HEAD: usize = 16 << 10;
 
 /// Time limit for sending a request, and for reading a response.
-const PATIENCE: Duration = Duration::from_secs(10);
+const IO_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Time limit for closing the connection after the last response.
 const LINGER: Duration = Duration::from_secs(1);

@@ -99,9 +99,10 @@ impl Summary {
         let bytes = mean(sizes.sum(), self.clients.len() as u64);
         let _ = writeln!(
             text,
-            "\nDown and up is all that travels, with what QUIC, UDP and IP add. Missing are inputs that were not \
-             there\nin time, corrected are predictions of the own cube, which nobody has while it touches \
-             others.\n{} ticks in {:.1} s, {:.1} ms of CPU for each.",
+            "\nDown and up include the headers of QUIC, UDP and IP. Error is the mean distance of shown cubes from \
+             the server's.\nMissing: inputs that arrived after their tick. Corrected: predictions of the own cube \
+             that were wrong, since it\ntouched other cubes, which the client does not simulate.\n\
+             {} ticks in {:.1} s, {:.1} ms of CPU time each.",
             self.ticks,
             self.seconds,
             self.cpu_us_per_tick / 1000.0,
@@ -111,7 +112,7 @@ impl Summary {
             let whole = self.raw_bytes;
             let _ = writeln!(
                 text,
-                "The world packed whole is {whole} bytes, a snapshot {ratio:.0} times less."
+                "The whole world takes {whole} bytes, a snapshot {ratio:.0} times fewer."
             );
         }
         if (self.ticks as f64) < self.seconds * KEEPS_UP {
@@ -123,7 +124,7 @@ impl Summary {
 
 fn summary(client: u32, tally: &Tally, peer: &PeerCounts, now: Duration) -> ClientSummary {
     let passed = tally.connected.map_or(0.0, |since| (now - since).as_secs_f64());
-    let greeting = tally.greeting.unwrap_or_default();
+    let handshake = tally.handshake.unwrap_or_default();
     let rate = |bytes: u64, before: u64| match passed > 0.0 {
         true => rounded(bytes.saturating_sub(before) as f64 / passed, 10.0),
         false => 0.0,
@@ -131,8 +132,8 @@ fn summary(client: u32, tally: &Tally, peer: &PeerCounts, now: Duration) -> Clie
     ClientSummary {
         client,
         connected: tally.connected.is_some() && tally.ended.is_none(),
-        down_bytes_per_second: rate(tally.packets.down, greeting.down),
-        up_bytes_per_second: rate(tally.packets.up, greeting.up),
+        down_bytes_per_second: rate(tally.packets.down, handshake.down),
+        up_bytes_per_second: rate(tally.packets.up, handshake.up),
         snapshots: tally.snapshots,
         snapshot_bytes: rounded(mean(tally.snapshot_bytes as f64, tally.snapshots), 10.0),
         loss: rounded(loss(&LinkStats::default(), &tally.link), 10_000.0),

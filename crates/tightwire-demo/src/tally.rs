@@ -20,7 +20,7 @@ pub(super) struct Tally {
     /// Bytes of packets with the headers of QUIC, UDP and IP.
     pub(super) packets: Traffic,
     /// Bytes of packets when the first report came, most of them for the handshake; `None` before.
-    pub(super) greeting: Option<Traffic>,
+    pub(super) handshake: Option<Traffic>,
     pub(super) link: LinkStats,
     pub(super) round_trip: Duration,
     pub(super) playback_delay_ms: f64,
@@ -75,7 +75,7 @@ impl Tally {
             down: path.bytes_received + UDP_AND_IP * path.packets_received,
             up: path.bytes_sent + UDP_AND_IP * path.packets_sent,
         };
-        self.greeting.get_or_insert(self.packets);
+        self.handshake.get_or_insert(self.packets);
         self.round_trip = path.round_trip;
     }
 

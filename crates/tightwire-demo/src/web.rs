@@ -36,17 +36,17 @@ pub(crate) struct Web {
 
 /// Starts the server, in a thread of its own and one for each connection.
 pub(crate) fn serve(listener: TcpListener, live: Arc<Live>) -> io::Result<Web> {
-    serve_patiently(listener, live, SILENCE)
+    serve_with_timeout(listener, live, IDLE_TIMEOUT)
 }
 
 /// Like `serve`, with a timeout for silent pages.
-fn serve_patiently(
+fn serve_with_timeout(
     listener: TcpListener,
     live: Arc<Live>,
-    max_silence: Duration,
+    idle_timeout: Duration,
 ) -> io::Result<Web> {
     let address = listener.local_addr()?;
-    let server = Arc::new(Server::new(live, max_silence));
+    let server = Arc::new(Server::new(live, idle_timeout));
     let accepting = server.clone();
     let thread =
         thread::Builder::new().name("web".into()).spawn(move || accepting.accept(&listener))?;
@@ -61,7 +61,7 @@ impl Drop for Web {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
-        // Pages see the connection end, and say so.
+        // Pages show that the connection has ended.
         for connection in lock(&self.server.connections).values() {
             let _ = connection.stream.shutdown(Shutdown::Both);
         }
@@ -79,7 +79,7 @@ struct Server {
     /// Open WebSockets.
     pages: AtomicUsize,
     /// Idle timeout of a page.
-    max_silence: Duration,
+    idle_timeout: Duration,
 }
 
 /// A connection that is open.
@@ -91,13 +91,13 @@ struct Open {
 }
 
 impl Server {
-    fn new(live: Arc<Live>, max_silence: Duration) -> Self {
+    fn new(live: Arc<Live>, idle_timeout: Duration) -> Self {
         Self {
             live,
             is_stopped: AtomicBool::new(false),
             connections: Mutex::default(),
             pages: AtomicUsize::new(0),
-            max_silence,
+            idle_timeout,
         }
     }
 
@@ -134,8 +134,8 @@ impl Server {
         });
     }
 
-    /// Lists a connection; `false` if there are too many. Half requests keep nobody out: the oldest
-    /// of those that have not asked yet makes room.
+    /// Lists a connection; `false` if there are too many. Incomplete requests keep no client out:
+    /// the oldest connection without a whole request is closed to make room.
     fn add(&self, number: u64, stream: TcpStream) -> bool {
         let mut connections = lock(&self.connections);
         if connections.len() >= MAX_CONNECTIONS {
@@ -208,7 +208,7 @@ impl Server {
         ];
         http::write_all(&mut stream, &http::head("101 Switching Protocols", &headers))?;
         stream.set_read_timeout(None)?;
-        let close = match serve_websocket(&mut stream, &self.live, self.max_silence) {
+        let close = match serve_websocket(&mut stream, &self.live, self.idle_timeout) {
             Err(CloseReason::Invalid(reason)) => refusal(&reason),
             Err(CloseReason::Closed) | Ok(()) => frame(Opcode::Close, &[]),
         };
@@ -302,7 +302,7 @@ enum PageMessage {
 fn serve_websocket(
     stream: &mut TcpStream,
     live: &Live,
-    max_silence: Duration,
+    idle_timeout: Duration,
 ) -> Result<(), CloseReason> {
     // A page that says more than is taken here waits for it in its own socket.
     let (sender, heard) = mpsc::sync_channel(4);
@@ -319,10 +319,10 @@ fn serve_websocket(
         if now >= next {
             next = (next + TICK).max(now);
             // A browser answers pings by itself, also for a page that is not shown.
-            if now - last_heard >= max_silence {
+            if now - last_heard >= idle_timeout {
                 return Err(CloseReason::Closed);
             }
-            if now - last_heard.max(last_ping) >= max_silence / 4 {
+            if now - last_heard.max(last_ping) >= idle_timeout / 4 {
                 last_ping = now;
                 http::write_all(stream, &frame(Opcode::Ping, &[]))?;
             }
@@ -463,7 +463,7 @@ const MAX_CONNECTIONS: usize = 64;
 const MAX_PAGES: usize = 8;
 
 /// Idle timeout of a page that does not answer pings.
-const SILENCE: Duration = Duration::from_secs(20);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Frames that are on their way to a page.
 const MAX_UNSEEN: u32 = 4;

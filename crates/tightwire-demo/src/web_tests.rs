@@ -21,14 +21,14 @@ struct Running {
 }
 
 fn server() -> Running {
-    server_with(SILENCE)
+    server_with(IDLE_TIMEOUT)
 }
 
-fn server_with(max_silence: Duration) -> Running {
+fn server_with(idle_timeout: Duration) -> Running {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let live = Arc::new(Live::new(CONTROLS, 4));
-    let web = Some(serve_patiently(listener, live.clone(), max_silence).unwrap());
+    let web = Some(serve_with_timeout(listener, live.clone(), idle_timeout).unwrap());
     Running { address, live, web }
 }
 

@@ -16,7 +16,7 @@ pub(crate) fn reset(field: &Field) -> TokenStream {
         None if field.rule.is_none() => TokenStream::new(),
         None => {
             let place = quote!((*__value));
-            // Of a type that is only called as one on the heap, nothing is known.
+            // A type that only shares its name with `String` or `Vec` may have no `clear`.
             let reset = match field.rule.as_ref().is_some_and(Rule::is_unbounded) {
                 true => quote!(#place = ::tightwire::__private::core::default::Default::default();),
                 false => empty(&field.ty, &place),

@@ -1,15 +1,15 @@
 // The x-ray of a packet: a ruler of its bits on which every field is a coloured span.
 //
-// drawXray(element, xray) draws into an element, again and again if it likes: what was selected
-// stays selected where the next packet has it too. It needs xray.css and nothing else, and works in
-// a page that was opened from a file. What a packet says is only ever text, never markup.
+// drawXray(element, xray) draws into an element, and can be called again with the next packet: the
+// selected field stays selected if that packet has it too. The script needs xray.css and nothing
+// else, and works in a page that was opened from a file. Text of a packet never becomes markup.
 "use strict";
 
 var drawXray = (function () {
   const views = new WeakMap();
   const PAGE_ROWS = 100;
   const HUES = [212, 28, 158, 336, 262, 46, 188, 6, 96, 300, 232, 120];
-  // Parts that are nobody's field, from the one that counts most.
+  // Kinds of spans that belong to no field, those with the most contrast first.
   const NEUTRAL = ["header", "check", "transport", "padding"];
   const hues = new Map();
 
@@ -23,7 +23,7 @@ var drawXray = (function () {
   function family(span) {
     const names = span.path.replace(/\[[^\]]*\]/g, "").split(".").filter(Boolean);
     const at = names.indexOf(span.group);
-    // A type that is called otherwise than its field is not in the path.
+    // The path has no type whose name differs from its field's.
     const field = (at < 0 ? names.at(-1) : names[at + 1]) ?? "";
     if (!span.group) return field || span.kind;
     return field && field !== span.group ? `${span.group}.${field}` : span.group;
@@ -52,7 +52,7 @@ var drawXray = (function () {
     return `${number(value)} ${value === 1 ? "bit" : "bits"}`;
   }
 
-  /** A packet as far as it makes sense: spans in order, with numbers for numbers. */
+  /** Returns the valid spans of a packet, with every value of the right type. */
   function tidy(xray) {
     const text = (value) => (value === null || value === undefined ? "" : String(value));
     const spans = (Array.isArray(xray.spans) ? xray.spans : [])
@@ -67,15 +67,13 @@ var drawXray = (function () {
     const end = spans.reduce((most, span) => Math.max(most, span.start + span.bits), 0);
     const bits = Math.max(Number.isFinite(xray.bits) ? xray.bits : 0, end, bytes.length * 8);
     const refused = xray.refused ? text(xray.refused) : "";
+    const refusedAt = Number.isFinite(xray.refused_at) ? xray.refused_at : endOfFields(spans);
     return { title: text(xray.title), time: xray.time, spans, bytes, bits, refused,
-      refusedAt: Number.isFinite(xray.refused_at) ? xray.refused_at : refusedAt(refused, spans) };
+      refusedAt: refused ? refusedAt : -1 };
   }
 
-  /** The bit at which a refused packet was refused: what the sentence says, else where the fields end. */
-  function refusedAt(sentence, spans) {
-    if (!sentence) return -1;
-    const said = sentence.match(/\bbit (\d+(?:\.\d+)?)/);
-    if (said) return Number(said[1]);
+  /** Returns the end of the last field. */
+  function endOfFields(spans) {
     const last = spans.filter((span) => span.kind !== "padding").at(-1);
     return last ? last.start + last.bits : 0;
   }
@@ -128,7 +126,7 @@ var drawXray = (function () {
     return view;
   }
 
-  /** How many bits a row holds and how high it is: few bits get room for their names. */
+  /** Sets the number of bits in a row, and the height of a row: few bits get room for their names. */
   function layout(view) {
     const gutter = 44;
     const width = Math.max(view.ruler.clientWidth - gutter - 8, 64);
@@ -140,7 +138,7 @@ var drawXray = (function () {
     Object.assign(view, { gutter, columns, rows, cell: width / columns, row: small ? 44 : 20 });
     const most = parseFloat(getComputedStyle(view.ruler).maxHeight) || 400;
     view.height = Math.min(rows * view.row + 4, most);
-    // The canvas has the size of what is seen and stays there; the spacer makes it scroll.
+    // The canvas covers the visible part and stays there; the spacer makes the ruler scroll.
     view.spacer.style.height = `${Math.max(rows * view.row + 4 - view.height, 0)}px`;
     const scale = window.devicePixelRatio || 1;
     view.canvas.style.height = `${view.height}px`;
@@ -315,7 +313,7 @@ var drawXray = (function () {
     describe(view);
   }
 
-  /** What is selected, for eyes and for screen readers. */
+  /** Describes the selected field, on the page and for screen readers. */
   function describe(view) {
     const span = view.packet.spans[view.selected];
     const rows = span
@@ -337,12 +335,12 @@ var drawXray = (function () {
       : "no field selected");
   }
 
-  /** The operation and what it takes; most say their name with it. */
+  /** Returns the operation with its arguments. */
   function type(span) {
     return span.range.startsWith(span.kind) ? span.range : `${span.kind} ${span.range}`.trim();
   }
 
-  /** The bits themselves, first bit first, where a field has whole ones to itself. */
+  /** Returns the bits of a field as text, first bit first, or why it has none of its own. */
   function wire(packet, span) {
     if (!Number.isInteger(span.start) || !Number.isInteger(span.bits)) return "shares its bits with its neighbours";
     if (span.bits === 0) return "nothing: there is only one such value";

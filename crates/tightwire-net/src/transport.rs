@@ -367,7 +367,7 @@ impl fmt::Display for NotSentError {
                 write!(f, "the batch has {size} bytes: at most {limit} are allowed")
             }
             Self::Full { backlog } => {
-                write!(f, "the send buffer is full: {backlog} bytes wait")
+                write!(f, "the send buffer is full: {backlog} bytes are queued")
             }
         }
     }

@@ -162,7 +162,8 @@ impl fmt::Display for SetError {
             ),
             Self::Row { class } => write!(
                 f,
-                "the cells are not a valid value of class {class}: compare them with `column_max`"
+                "the row is no value of class {class}: it needs as many cells as the class has \
+                 columns, each at most `column_max`"
             ),
             Self::Value { name, error } => write!(f, "`{name}` was not set: {error}"),
             Self::Unreadable { name, error } => {

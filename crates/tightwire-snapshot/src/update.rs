@@ -65,8 +65,8 @@ pub(super) fn repeats_baseline(list: &[ObjectUpdate], baseline_ids: &[ObjectId])
     flags_pay_off(repeated.count(), baseline_ids.len())
 }
 
-/// Whether the flags are worth their bits, if `repeated` of the `in_baseline` objects of the
-/// baseline packet are updated again.
+/// Whether the flags save bits, if `repeated` of the `in_baseline` objects of the baseline packet
+/// are updated again.
 pub(super) fn flags_pay_off(repeated: usize, in_baseline: usize) -> bool {
     repeated * 3 >= in_baseline
 }

@@ -461,6 +461,10 @@
 //! found by either name. There is no alias `Result`. [`Client`] and [`Server`] are those of
 //! sessions; a game has [`play::Client`] and [`play::Server`], which own a session: import one pair
 //! only.
+//!
+//! Some concepts exist in two layers, and have one name in both: [`packet::Protocol`] and
+//! [`snapshot::Protocol`], [`stream::Trace`] and [`snapshot::Trace`], [`schema::Class`] and
+//! [`play::Class`], [`schema::World`] and [`play::World`]. Write these with their module.
 #![cfg_attr(not(feature = "std"), no_std)]
 // The tour covers all features.
 #![cfg_attr(

@@ -310,7 +310,7 @@ impl fmt::Debug for BitReader<'_> {
 impl fmt::Display for BitReadError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
-            "the packet ends before this value does: it was cut short, or is not what is read",
+            "the packet ends before this value does: it was cut short, or is of another type",
         )
     }
 }

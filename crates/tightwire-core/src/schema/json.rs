@@ -382,8 +382,9 @@ impl From<FloatRange> for Range {
 
 impl Range {
     fn into_range(self) -> Made<FloatRange> {
-        FloatRange::checked(self.min, self.max, self.resolution)
-            .ok_or("the range and resolution of a float make no sense")
+        FloatRange::checked(self.min, self.max, self.resolution).ok_or(
+            "a float needs a finite `min` below `max`, and a `resolution` of at most 32 bits",
+        )
     }
 }
 

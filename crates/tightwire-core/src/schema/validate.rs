@@ -163,10 +163,10 @@ impl Validation {
             }
             Condition::Bool(_) => Ok(()),
             Condition::Number(Number::Float(number)) if !number.is_finite() => {
-                Err(format!("{number} cannot be compared with"))
+                Err(format!("{number} is not finite, and cannot be compared with"))
             }
             Condition::Number(Number::Double(number)) if !number.is_finite() => {
-                Err(format!("{number} cannot be compared with"))
+                Err(format!("{number} is not finite, and cannot be compared with"))
             }
             Condition::Number(_) => Ok(()),
             Condition::Variant(name) => self.name(name),
@@ -240,11 +240,11 @@ impl Validation {
             Op::Int { min, max } => bounds(*min, *max, 0),
             Op::Fixed { fraction_bits, min, max } => bounds(*min, *max, *fraction_bits),
             Op::Varint { bits: 8 | 16 | 32 | 64 | 128, .. } => Ok(()),
-            Op::Varint { bits, .. } => Err(format!("no integer has {bits} bits")),
+            Op::Varint { bits, .. } => Err(format!("an integer of {bits} bits: 8, 16, 32, 64 or 128 are possible")),
             Op::CompressedFloat(range) | Op::CompressedVector { range, .. }
                 if range.max_code() == 0 =>
             {
-                Err("the range and resolution of the float make no sense".to_string())
+                Err("a float needs a finite `min` below `max`, and a `resolution` of at most 32 bits".to_string())
             }
             Op::Vector { dimensions } | Op::CompressedVector { dimensions, .. }
                 if *dimensions > MAX_DIMENSIONS =>

@@ -185,7 +185,7 @@ const BOOL: Kind<bool> = (
 );
 
 const UNSIGNED: Kind<u128> = (
-    "an integer without a sign",
+    "an unsigned integer",
     |value| match *value {
         Value::Number(Number::Unsigned(number)) => Some(number),
         Value::Number(Number::Signed(number)) => u128::try_from(number).ok(),

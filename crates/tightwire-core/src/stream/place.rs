@@ -22,6 +22,13 @@ impl<'a, A: Access, T: ?Sized> NamedTarget<'a, A, T> {
         Self { target: value.into(), name }
     }
 
+    /// Names a part of an enum, for [`at!`](crate::at).
+    #[doc(hidden)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub fn of_part(name: &'static str, target: Target<'a, A, T>) -> Self {
+        Self { target, name }
+    }
+
     /// Like [`Target::put`].
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn put(mut self, value: T)
@@ -96,8 +103,9 @@ impl<'a, T: ?Sized> IntoTarget<'a, Shared, T> for &'a T {
 ///
 /// `at!(value.field)` is a field, `at!(value.place[3].field)` the end of such a path, `at!(count)`
 /// a local variable. `at!(value, Pattern { a, b } => (a, b))` is for enums: the bindings of a
-/// pattern as targets without names, or `None` if the pattern does not match. A
-/// [`Target`](crate::stream::Target), such as an element of a list, is passed directly.
+/// pattern, each with its name, or `None` if the pattern does not match. A
+/// [`Target`](crate::stream::Target), such as an element of a list, is passed directly;
+/// [`NamedTarget::target`](crate::stream::NamedTarget::target) is one, for a function of your own.
 ///
 /// The macro borrows the value: copy a width or a maximum from another field into a variable first.
 ///
@@ -132,6 +140,9 @@ impl<'a, T: ?Sized> IntoTarget<'a, Shared, T> for &'a T {
 /// let mut read = Order::Wait;
 /// tightwire::decode_into(packet, &mut read)?;
 /// assert_eq!(read, order);
+///
+/// let refused = tightwire::encode_explained(&Order::Walk { x: 3, y: 400 }, &mut [0; 8]);
+/// assert_eq!(refused.unwrap_err().to_string(), "Order.y at bit 9: 400 is not in -100..=100");
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[macro_export]
@@ -149,6 +160,7 @@ macro_rules! at {
                 _ => ::core::option::Option::None,
             },
         )
+        .map(|($($part,)+)| ($($crate::stream::NamedTarget::of_part(::core::stringify!($part), $part),)+))
     };
     ($value:ident, $pattern:pat => $part:ident) => {
         $value.parts(
@@ -163,6 +175,7 @@ macro_rules! at {
                 _ => ::core::option::Option::None,
             },
         )
+        .map(|$part| $crate::stream::NamedTarget::of_part(::core::stringify!($part), $part))
     };
     ($local:ident) => {
         $crate::stream::NamedTarget::of_local(::core::stringify!($local), &mut $local)

@@ -194,7 +194,7 @@ fn the_page_is_served_until_ctrl_c_ends_everything() {
     assert!(names("down").contains(&"Snapshot".into()), "{stats:#}");
     assert!(names("up").contains(&"Input".into()), "{stats:#}");
     assert!(names("fields").contains(&"Cube.position".into()), "{stats:#}");
-    assert_within(&stats, "baselines_in_flight", 1.0, 60.0);
+    assert_within(&stats, "snapshots_in_flight", 1.0, 60.0);
     let xray = wait_for("an x-ray", 30, || answer(&address, "/xray.json"));
     let xray: Value = serde_json::from_str(&xray).unwrap();
     let spans = xray["spans"].as_array().unwrap();

@@ -281,15 +281,6 @@ impl<W: Write> CaptureWriter<W> {
     }
 
     /// Returns a reference to the writer.
-    ///
-    /// ```
-    /// use tightwire::inspect::CaptureWriter;
-    /// use tightwire::packet::Identity;
-    ///
-    /// let recorder = CaptureWriter::new(Vec::new(), &Identity::default())?;
-    /// assert_eq!(recorder.get_ref().len(), 92);
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
     #[must_use]
     pub fn get_ref(&self) -> &W {
         &self.writer

@@ -165,7 +165,7 @@ impl fmt::Display for Fault {
                 write!(f, "a batch was accepted that should be refused as {expected}")
             }
             Self::NotRefused { expected, result: Err(why) } => {
-                write!(f, "a batch that should be refused as {expected} was refused: {why}")
+                write!(f, "a batch should be refused as {expected}, and was refused because {why}")
             }
             Self::Unbounded { delivery, accepted } => {
                 write!(f, "{delivery:?}: {accepted} bytes were buffered, without a limit")

@@ -24,16 +24,16 @@ pub struct PeerId {
 pub(super) struct Peer {
     /// Largest batch to the peer that is not fragmented, in bytes.
     mtu: usize,
-    /// Largest value that `mtu` ever had, in bytes: the peer's own sending has another limit, and
-    /// its batches may be in flight.
+    /// Largest value that `mtu` ever had, in bytes: the limit of batches from the peer, which may
+    /// use a larger one than this side, or were sent before this side lowered its own.
     largest_mtu: usize,
     /// Largest batch to the peer that is fragmented, in bytes.
     max_fragmented: usize,
     /// Nothing more can be sent to the peer, or nothing that fragments.
     is_blocked: bool,
     is_fragmented_blocked: bool,
-    /// The batch that is being filled. It stays here with its buffer: the time of a broadcast to
-    /// many peers is that of the memory it touches.
+    /// The batch that is being filled. Its buffer stays with the peer, since a broadcast to many
+    /// peers takes as long as the memory that it touches.
     open: Batch,
     /// Completed batches, before the open one.
     complete: Vec<Batch>,
@@ -149,7 +149,7 @@ impl Peer {
         Ok(())
     }
 
-    /// Returns to the batch before, if nothing was written into the open one.
+    /// Reopens the previous batch, if nothing was written into the open one.
     pub(super) fn reopen(&mut self, pool: &mut Pool) {
         if self.open.is_empty()
             && let Some(last) = self.complete.pop()

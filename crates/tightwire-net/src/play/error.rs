@@ -85,7 +85,10 @@ impl fmt::Display for SceneError {
                 f,
                 "object {id} is not simulated here: a client changes only objects that it predicts"
             ),
-            Self::TooManySpawns => f.write_str("too many predicted spawns are unconfirmed"),
+            Self::TooManySpawns => f.write_str(
+                "too many predicted spawns are unconfirmed: spawn again after the server has \
+                 confirmed some",
+            ),
         }
     }
 }

@@ -66,7 +66,9 @@ fn of_code(code: TransportErrorCode, text: &str) -> Reason {
     let code = u64::from(code);
     let alert = code.checked_sub(CRYPTO_ERRORS).filter(|alert| *alert <= 255);
     match alert {
-        Some(alert) if CERTIFICATE_ALERTS.contains(&alert) => Reason::certificate(text),
+        Some(alert) if CERTIFICATE_ALERTS.contains(&alert) => {
+            Reason::certificate(text_of_verifier(text))
+        }
         Some(alert) => Reason::failed(&format!("TLS alert {alert}: {text}")),
         None => {
             let known = [name_of(code), text].into_iter().filter(|part| !part.is_empty());
@@ -74,6 +76,12 @@ fn of_code(code: TransportErrorCode, text: &str) -> Reason {
             Reason::failed(&format!("QUIC error {code:#x}: {}", said.join(", ")))
         }
     }
+}
+
+/// Returns the text of a certificate verifier without the names of types that TLS puts around it.
+fn text_of_verifier(text: &str) -> &str {
+    let inner = text.strip_prefix("invalid peer certificate: Other(OtherError(");
+    inner.and_then(|inner| inner.strip_suffix("))")).unwrap_or(text)
 }
 
 /// Returns the name of an error of QUIC; nothing if the code is unknown.
@@ -124,6 +132,16 @@ mod tests {
         assert_eq!(reason_of(&error, Side::Client), Reason::Forgotten);
         let failed = "QUIC error 0x8: TRANSPORT_PARAMETER_ERROR, CID authentication failure";
         assert_eq!(reason_of(&error, Side::Server), Reason::failed(failed));
+    }
+
+    #[test]
+    fn the_text_of_a_refused_certificate_names_no_types() {
+        let pinned = rustls::OtherError(std::sync::Arc::new(std::io::Error::other("pinned")));
+        let error = rustls::Error::InvalidCertificate(rustls::CertificateError::Other(pinned));
+        let text = error.to_string();
+        assert!(!text_of_verifier(&text).contains("invalid peer certificate"), "{text}");
+        let other = "invalid peer certificate: Expired";
+        assert_eq!(text_of_verifier(other), other);
     }
 
     #[test]

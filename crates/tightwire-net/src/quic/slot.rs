@@ -45,10 +45,10 @@ pub(super) struct Slot {
     is_probing: bool,
     /// Whether reliable batches are held back.
     is_paused: bool,
-    /// Whether the connection was paused: its reliable batches come first then, before new ones
-    /// fill the room.
+    /// Whether a pause has just ended: reliable batches are then handed out before datagrams, or
+    /// new ones would take their room.
     was_paused: bool,
-    /// Whether the connection is in the list of those that have something to do.
+    /// Whether the connection is in the list of those to transmit for, and in that of those to poll.
     pub(super) is_dirty: bool,
     pub(super) is_ready: bool,
     /// Time of QUIC's next timer; `None` if it has none.
@@ -56,7 +56,7 @@ pub(super) struct Slot {
     max_datagram: usize,
     /// Bytes of datagrams that may wait before the oldest is dropped.
     datagram_room: usize,
-    /// Number of acks, and the frames sent at the last one.
+    /// Number of acks, and number of data frames that were sent before the last one.
     acks: u64,
     sent: u64,
     /// Time since which sent data is unacked, `None` if all is acked; and time of the last probe.
@@ -97,7 +97,7 @@ pub(super) enum Output {
     Connected,
     Batch(Delivery, Bytes),
     Disconnected(Reason),
-    /// The end of a connection that never was complete.
+    /// A server's connection ended before it was reported.
     Refused(Reason),
 }
 
@@ -328,7 +328,7 @@ impl Slot {
         self.poll_end()
     }
 
-    /// Returns the end of a connection that was not reported to the application.
+    /// Returns the end of the connection, once.
     fn poll_end(&mut self) -> Option<Output> {
         match mem::replace(&mut self.state, State::Over) {
             State::Ended(reason) if self.is_reported => Some(Output::Disconnected(reason)),
@@ -384,7 +384,7 @@ impl Slot {
         self.has_closed = true;
     }
 
-    /// Ends a connection for a violation of the other side; the application gets an event.
+    /// Ends a connection whose peer violated the protocol; the application gets an event.
     fn end(&mut self, now: Instant, reason: Reason) {
         self.quinn.close(now, VarInt::from_u32(1), reason.to_bytes().into());
         self.state = State::Ended(reason);

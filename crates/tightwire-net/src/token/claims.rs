@@ -129,7 +129,7 @@ impl fmt::Display for MintError {
                 "the token would expire at once: give it a lifetime of a second or more",
             ),
             Self::TooLarge => f.write_str("the claims do not fit a token: shorten the user data"),
-            Self::NoRandomNumbers => f.write_str("the operating system gave no random numbers"),
+            Self::NoRandomNumbers => f.write_str("the operating system provides no random numbers"),
         }
     }
 }

@@ -25,7 +25,7 @@ pub(super) const MAX_COMPONENTS: usize = 4;
 pub(super) fn layout(schema: &Schema, ticks_per_second: u32) -> Result<Layout, LayoutError> {
     let refused = |reason: String| LayoutError { path: schema.name().into(), reason };
     if ticks_per_second == 0 {
-        return Err(refused("the ticks per second are more than 0".to_string()));
+        return Err(refused("`ticks_per_second` must be at least 1".to_string()));
     }
     check_size(schema).map_err(refused)?;
     let mut builder = Builder {
@@ -246,7 +246,9 @@ impl Builder {
             drafts.map(|draft| draft.group.kind.width()).collect::<Vec<_>>()
         };
         if widths(position) != widths(velocity) {
-            return Err(format!("it is the derivative of `{of}`, and has not as many components"));
+            return Err(format!(
+                "it is the derivative of `{of}`, but has another number of components"
+            ));
         }
         let (scale, zero) = derivative(position.shape, velocity.shape, self.ticks_per_second)
             .map_err(|reason| format!("it is the derivative of `{of}`, and {reason}"))?;

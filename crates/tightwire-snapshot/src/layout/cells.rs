@@ -88,12 +88,12 @@ pub(super) fn width(max: u32) -> u32 {
 }
 
 /// A row that is read into, or only compared with.
-trait Row {
+trait RowCells {
     fn cells(&self) -> &[u32];
     fn put(&mut self, column: usize, value: u32);
 }
 
-impl Row for &mut [u32] {
+impl RowCells for &mut [u32] {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn cells(&self) -> &[u32] {
         self
@@ -105,7 +105,7 @@ impl Row for &mut [u32] {
     }
 }
 
-impl Row for &[u32] {
+impl RowCells for &[u32] {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn cells(&self) -> &[u32] {
         self
@@ -179,7 +179,7 @@ pub(super) fn accepts(layout: &Layout, mut cells: &[u32], buffer: &mut [u8]) -> 
 }
 
 /// Runs steps between a stream and cells, which are not above their columns' maxima.
-fn walk<S: Stream, R: Row>(
+fn walk<S: Stream, R: RowCells>(
     layout: &Layout,
     steps: &[Step],
     row: &mut R,
@@ -249,7 +249,7 @@ fn walk<S: Stream, R: Row>(
 
 /// Codes that fit into a word together.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn codes<S: Stream, R: Row>(
+fn codes<S: Stream, R: RowCells>(
     all: &[Column],
     row: &mut R,
     columns: Range<usize>,
@@ -287,7 +287,7 @@ fn refuse<S: Stream>(stream: &mut S, kind: ErrorKind) -> Result<(), S::Error> {
 
 /// Checks that the cells of an absent part are 0. A row that is read into begins with zeros.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn absent<S: Stream, R: Row>(
+fn absent<S: Stream, R: RowCells>(
     row: &R,
     columns: Range<usize>,
     stream: &mut S,
@@ -298,7 +298,7 @@ fn absent<S: Stream, R: Row>(
     Ok(())
 }
 
-fn varint<S: Stream, R: Row>(
+fn varint<S: Stream, R: RowCells>(
     row: &mut R,
     column: usize,
     bits: u32,
@@ -327,7 +327,7 @@ fn varint<S: Stream, R: Row>(
     Ok(())
 }
 
-fn bytes<S: Stream, R: Row>(
+fn bytes<S: Stream, R: RowCells>(
     row: &mut R,
     first: usize,
     len: usize,

@@ -127,7 +127,7 @@ pub(super) fn test<'s>(
     let parts = conjuncts(condition);
     let mut tests = Vec::new();
     for (index, part) in parts.iter().enumerate() {
-        tests.push(Scope { before, assumed: &parts[..index] }.test(part)?);
+        tests.push(VisibleFields { before, assumed: &parts[..index] }.test(part)?);
     }
     Ok(match tests.pop() {
         Some(only) if tests.is_empty() => only,
@@ -148,7 +148,7 @@ fn conjuncts(condition: &Condition) -> Vec<&Condition> {
 }
 
 /// The fields and conditions that a part of a condition may refer to.
-struct Scope<'a, 's> {
+struct VisibleFields<'a, 's> {
     before: &'a [(&'s Field, Place<'s>)],
     /// Conditions that hold where the part is evaluated.
     assumed: &'a [&'s Condition],
@@ -165,7 +165,7 @@ enum Part<'s> {
     Counted(Quantity),
 }
 
-impl<'s> Scope<'_, 's> {
+impl<'s> VisibleFields<'_, 's> {
     fn test(&self, condition: &'s Condition) -> Result<Test, String> {
         match self.part(condition)? {
             Part::Test(test) => Ok(test),
@@ -191,8 +191,8 @@ impl<'s> Scope<'_, 's> {
             Condition::Binary(operator, both) => self.binary(condition, *operator, both)?,
             Condition::Source(_) => {
                 return Err(format!(
-                    "the condition `{condition}` is Rust that is no data: write it with comparisons \
-                     of the fields before"
+                    "the condition `{condition}` is Rust code, not data: write it with comparisons \
+                     of earlier fields"
                 ));
             }
             _ => return Err(unclear(condition)),
@@ -258,7 +258,7 @@ impl<'s> Scope<'_, 's> {
                 |(field, _): &&(&Field, Place<'_>)| field.name == *name && has_value(field);
             let Some((field, place)) = fields.iter().find(is_meant) else {
                 return Err(format!(
-                    "its condition looks at `{}`, which is no field before",
+                    "its condition looks at `{}`, which is no earlier field",
                     shown()
                 ));
             };

@@ -2,17 +2,17 @@
 //!
 //! Both sides compute it and must get the same bits. So there are only `+`, `-`, `*`, `/` and
 //! conversions, each of which IEEE 754 rounds in one way, and sums in the order that is written
-//! here. No lane is NaN or beyond the range of an integer that it is converted to, of which
-//! machines make different things.
+//! here. No lane is NaN or out of the range of the integer that it is converted to, since machines
+//! convert those differently.
 
 use wide::{bytemuck, f32x8, i32x8};
 
 /// Fraction bits of distances from the mean, which are in octaves of the tail: as many as a `f32`
 /// has, so that a distance is an exponent and a mantissa.
 const FRACTION: u32 = 23;
-/// Distance from which on the tail is the same: one of 2^24.
+/// Distance beyond which the tail is constant: 23 octaves.
 const REACH: f32 = (23 << FRACTION) as f32;
-/// A width in octaves of the tail: ln 2, and the fraction bits.
+/// Factor from distances in octaves of the tail to distances in widths of the distribution.
 pub(super) const OCTAVES: f32 = core::f32::consts::LN_2 / (1 << FRACTION) as f32;
 
 /// Returns the cumulative probability at a distance from the mean, less 1/2. It never decreases

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::quaternion::{IDENTITY, Quaternion, Turn, rotate};
 
-/// Number of objects back that a neighbour is searched among.
+/// Number of coded objects, the last ones, among which a neighbour is searched.
 const REACH: usize = 32;
 /// Space of an empty entry.
 const NOWHERE: u32 = u32::MAX;

@@ -198,7 +198,7 @@ impl Wire for Field {
         // Borrows a field of the matched variant.
         macro_rules! part {
             ($variant:ident.$field:tt) => {
-                at!(this, Self::$variant { $field: part, .. } => part).unwrap()
+                at!(this, Self::$variant { $field: part, .. } => part).unwrap().target()
             };
         }
         match *this {

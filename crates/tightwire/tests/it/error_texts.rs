@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
@@ -352,12 +352,19 @@ fn every_error_has_a_text_for_people() {
         ("SchemaError", schema_error().to_string()),
     ];
     texts.extend(structs.map(|(name, text)| (name.to_string(), text)));
+    texts.extend(reasons());
     let mut all = String::new();
     for (name, text) in &texts {
         assert!(!text.trim().is_empty(), "{name}");
         writeln!(all, "{name}\n    {}", text.trim_end().replace('\n', "\n    ")).unwrap();
     }
     insta::assert_snapshot!(all);
+}
+
+#[test]
+fn texts_from_the_other_side_keep_quotes_and_have_no_control_characters() {
+    let reason = Reason::kicked("\"cheats\" aren't allowed\u{1b}[2J");
+    assert_eq!(reason.to_string(), "kicked: \"cheats\" aren't allowed\\u{1b}[2J");
 }
 
 /// Texts of the variants that carry a text: from refused values, or every text in the source.
@@ -396,6 +403,27 @@ fn real_texts() -> Vec<(&'static str, String)> {
     texts
 }
 
+/// Texts within `SchemaError` and `ProtocolError::Layout`, as the source has them, with placeholders.
+fn reasons() -> Vec<(String, String)> {
+    let mut texts = Vec::new();
+    let places = [
+        ("SchemaError", "core", "schema/validate.rs"),
+        ("Layout", "snapshot", "layout/build.rs"),
+        ("Layout", "snapshot", "layout/condition.rs"),
+    ];
+    for (name, crate_name, file) in places {
+        let count = texts.len();
+        for before in ["Err(format!(", "Err(", "Err(refused(", "        format!("] {
+            let path = format!("tightwire-{crate_name}/src/{file}");
+            let source = fs::read_to_string(crates().join(path)).unwrap();
+            let found = literals_after(&source, before).into_iter();
+            texts.extend(found.map(|text| (format!("{name}, reason"), text)));
+        }
+        assert!(texts.len() > count, "no text in {file}");
+    }
+    texts
+}
+
 /// A type that no schema describes.
 #[derive(Default)]
 struct ByHand;
@@ -408,16 +436,19 @@ impl Wire for ByHand {
 
 /// The string literals that follow `before` in the source of a crate, without tests.
 fn literals_in_source(crate_name: &str, before: &str) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    for source in sources(crate_name) {
-        let source = source.split("#[cfg(test)]").next().unwrap();
-        for rest in source.split(before).skip(1) {
-            if let Some(literal) = rest.strip_prefix('"').and_then(|rest| rest.split('"').next()) {
-                found.insert(literal.to_string());
-            }
-        }
-    }
-    found
+    sources(crate_name).iter().flat_map(|source| literals_after(source, before)).collect()
+}
+
+/// The string literals that follow `before` in a source file, without its tests.
+fn literals_after(source: &str, before: &str) -> BTreeSet<String> {
+    let source = source.split("#[cfg(test)]").next().unwrap();
+    let literals = source.split(before).skip(1).filter_map(|rest| {
+        let (literal, _) = rest.trim_start().strip_prefix('"')?.split_once('"')?;
+        // A literal of several lines.
+        let lines: Vec<_> = literal.split("\\\n").map(str::trim_start).collect();
+        Some(lines.concat())
+    });
+    literals.collect()
 }
 
 /// The variants of all public enums that are errors, as the source declares them.
@@ -429,10 +460,13 @@ fn variants_in_source() -> BTreeSet<String> {
     found
 }
 
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
 /// The source files of `tightwire-{name}`.
 fn sources(name: &str) -> Vec<String> {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let (mut folders, mut sources) = (vec![crates.join(format!("tightwire-{name}/src"))], vec![]);
+    let (mut folders, mut sources) = (vec![crates().join(format!("tightwire-{name}/src"))], vec![]);
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();

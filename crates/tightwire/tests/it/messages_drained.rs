@@ -231,7 +231,7 @@ fn inputs_of_a_frame() -> [u8; 2 + 8 * 6] {
 }
 
 #[test]
-fn both_ends_have_the_same_protocol_whoever_drains() {
+fn both_ends_have_the_same_protocol_whichever_drains() {
     let builder = || Messenger::<u32>::builder(MessengerConfig::default());
     let drains = builder().queue::<Chat>().send_only::<Input>().build().unwrap();
     let sends = builder().send_only::<Chat>().queue::<Input>().build().unwrap();

@@ -1,6 +1,6 @@
 //! Registration of messages: their numbers, their handlers, and the abilities of a handler.
 
-use tightwire::message::{Messenger, MessengerConfig, RegistryError, Route, SendError};
+use tightwire::message::{Messenger, MessengerConfig, RegistryError, Route, SendError, SentTo};
 use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
 
 use crate::common::office::{Chat, Counting, Jump, Level, Log, Score, Side, batches_to, builder};
@@ -32,7 +32,7 @@ fn numbers_do_not_depend_on_the_order_of_registration() {
 struct Whisper;
 
 #[test]
-fn a_registry_that_makes_no_sense_is_refused() {
+fn an_invalid_registry_is_refused() {
     let refused = builder(MessengerConfig::default()).send_only::<Whisper>().build().unwrap_err();
     assert_eq!(refused, RegistryError::SameName("Chat"));
     let sentence = "two messages are named Chat: rename one by `#[message(name = \"…\")]`";
@@ -141,4 +141,37 @@ fn a_handler_can_answer_and_send_to_itself() {
     messenger.send_local(&mut count, &Jump, Delivery::Reliable).unwrap();
     messenger.run_stage(Stage::Update, &mut count);
     assert_eq!(count, 101);
+}
+
+/// Sent to this side, which handles it at once, and to a peer that cannot take it.
+#[test]
+fn a_message_that_this_side_has_handled_counts_as_sent() {
+    #[derive(Wire, Message, Default)]
+    struct Map {
+        #[wire(max_len = 4000)]
+        tiles: Vec<u8>,
+    }
+    struct Game {
+        peer: PeerId,
+        maps: usize,
+        sent: Option<Result<SentTo, SendError>>,
+    }
+    let order = |_: &Jump, context: &mut Context<'_, Game>| {
+        let recipients = [PeerId::LOCAL, context.state.peer];
+        let map = Map { tiles: vec![7; 4000] };
+        let sent = context.send_to(recipients, &map, Delivery::ReliableOrderedFragmented);
+        context.state.sent = Some(sent);
+    };
+    let config = MessengerConfig { max_fragmented: 1000, ..MessengerConfig::default() };
+    let mut messenger = Messenger::builder(config)
+        .handle(order)
+        .handle(|_: &Map, context: &mut Context<'_, Game>| context.state.maps += 1)
+        .build()
+        .unwrap();
+    let mut game = Game { peer: messenger.add_peer(1200), maps: 0, sent: None };
+    messenger.run_stage(Stage::Update, &mut game);
+    messenger.send_local(&mut game, &Jump, Delivery::Reliable).unwrap();
+    let sent = game.sent.unwrap().unwrap();
+    assert_eq!((game.maps, sent.sent, sent.refused), (1, 1, 1));
+    assert!(matches!(sent.first_error, Some(SendError::TooLarge { message: "Map", .. })));
 }

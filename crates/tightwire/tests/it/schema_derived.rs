@@ -268,9 +268,9 @@ fn assert_valid<T: Wire + Default + PartialEq + std::fmt::Debug>(values: &[T]) {
         let mut buffer = [0; 2048];
         let packet = tightwire::encode(value, &mut buffer).unwrap();
         assert_eq!(tightwire::decode::<T>(packet).as_ref(), Ok(value));
-        let told_twice =
+        let traces =
             [schema.explain(packet), tightwire::explain::<T>(packet)].map(|t| trace_lines(&t));
-        assert!(told_twice[0] == told_twice[1], "{value:?}");
+        assert!(traces[0] == traces[1], "{value:?}");
         let tree = schema.decode(packet).unwrap();
         let mut again = [0; 2048];
         assert_eq!(schema.encode(&tree, &mut again).unwrap(), packet);

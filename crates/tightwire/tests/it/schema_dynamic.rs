@@ -297,7 +297,7 @@ fn a_tree_of_another_form_is_refused_by_its_path() {
     };
     is(
         &|tree| set(tree, "health", "full".into()),
-        "Player.health: an integer without a sign is needed for `int 0..=100`, not text",
+        "Player.health: an unsigned integer is needed for `int 0..=100`, not text",
     );
     is(&|tree| set(tree, "body", 1u64.into()), "Player.body: a struct is needed, not an integer");
     is(

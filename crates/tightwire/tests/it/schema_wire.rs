@@ -283,7 +283,7 @@ mod json {
         assert_snapshot!(refusal(r#"{"int":{"min":5}}"#), @"missing field `max` at line 1 column 16");
         assert!(refusal(r#"{"integer":{}}"#).starts_with("unknown variant `integer`, expected"));
         assert_snapshot!(
-            refusal(r#"{"compressed_float":{"min":0.0,"max":1.0,"resolution":0.0}}"#), @"the range and resolution of a float make no sense"
+            refusal(r#"{"compressed_float":{"min":0.0,"max":1.0,"resolution":0.0}}"#), @"a float needs a finite `min` below `max`, and a `resolution` of at most 32 bits"
         );
         assert_snapshot!(
             refusal(r#"{"struct":{"name":"S","fields":[{"name":"a","when":["field","b"],"bool":{}}]}}"#),

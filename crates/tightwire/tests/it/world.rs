@@ -341,7 +341,7 @@ fn invalid_values_are_named_by_their_path() {
     assert_eq!(refused(&world), "World.objects[0].class.Player.health: 101 is not in 0..=100");
     *world.get_mut(1).unwrap().get_mut("health").unwrap() = true.into();
     let expected = "World.objects[0].class.Player.health: \
-                    an integer without a sign is needed for `int 0..=100`, not a bool";
+                    an unsigned integer is needed for `int 0..=100`, not a bool";
     assert_eq!(refused(&world), expected);
     world.remove(1);
     world.get_mut(100).unwrap().properties.pop();
@@ -357,7 +357,7 @@ fn a_text_is_refused_at_its_place() {
     let texts = [
         ("", "line 1, column 1: a number is needed, not \"\""),
         ("0\n", "line 2, column 1: an object is needed: its id, a colon, its class and its values"),
-        ("0\n7:3", "line 2, column 3: 3 is not below 3"),
+        ("0\n7:3", "line 2, column 3: 3 is not in 0..3"),
         (
             "0\n7:2,1,10,1",
             "line 2, column 7: 10 is no value of `int 0..=9`: the value is not in its declared range",

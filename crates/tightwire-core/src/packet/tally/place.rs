@@ -31,7 +31,7 @@ pub struct Place<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Places {
     /// The packet first, and each node behind its parent.
-    nodes: Vec<Node>,
+    nodes: Vec<PlaceNode>,
     kind_by: KindBy,
     pub(super) kinds: Vec<String>,
     /// Index of the last packet's kind; `None` if the kind is not known yet.
@@ -46,7 +46,7 @@ pub(super) struct Places {
 }
 
 #[derive(Clone, Debug)]
-struct Node {
+struct PlaceNode {
     name: String,
     parent: usize,
     children: Vec<usize>,
@@ -139,7 +139,7 @@ impl Places {
     /// Returns the child with this name.
     #[inline]
     pub(super) fn child(&mut self, parent: usize, name: &str) -> usize {
-        let Node { children, cursor, .. } = &self.nodes[parent];
+        let PlaceNode { children, cursor, .. } = &self.nodes[parent];
         if let Some(&child) = children.get(*cursor)
             && self.nodes[child].name == *name
         {
@@ -157,7 +157,7 @@ impl Places {
 
     /// Like [`child`](Self::child), for a child out of order.
     fn other_child(&mut self, parent: usize, name: &str) -> usize {
-        let Node { children, cursor, .. } = &self.nodes[parent];
+        let PlaceNode { children, cursor, .. } = &self.nodes[parent];
         let find = |name: &str| {
             let is_it = |place: &usize| self.nodes[children[*place]].name == *name;
             // The search starts at the cursor: if only a field was left out, the child is near.
@@ -185,7 +185,7 @@ impl Places {
     /// Records an operation of `bits` bits.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn take(&mut self, index: usize, bits: u64, value: impl FnOnce() -> Value) {
-        let Node { is_watched, names_kind, .. } = self.nodes[index];
+        let PlaceNode { is_watched, names_kind, .. } = self.nodes[index];
         if is_watched || (names_kind && self.kind.is_none()) {
             self.keep(index, value());
         }
@@ -193,7 +193,7 @@ impl Places {
     }
 
     fn keep(&mut self, index: usize, value: Value) {
-        let Node { is_watched, names_kind, .. } = self.nodes[index];
+        let PlaceNode { is_watched, names_kind, .. } = self.nodes[index];
         if let (true, None, Value::Name(name)) = (names_kind, self.kind, &value) {
             let find = |name: &str| self.kinds.iter().position(|kind| *kind == *name);
             self.kind = find(name).or_else(|| find(&printable(name))).or_else(|| {
@@ -208,7 +208,7 @@ impl Places {
 
     fn add(&mut self, parent: usize, name: &str) -> usize {
         let index = self.nodes.len();
-        let mut node = Node {
+        let mut node = PlaceNode {
             name: printable(name),
             parent,
             children: Vec::new(),
@@ -301,7 +301,7 @@ impl<'a> Place<'a> {
         steps
     }
 
-    fn node(self) -> &'a Node {
+    fn node(self) -> &'a PlaceNode {
         &self.places.nodes[self.index]
     }
 }

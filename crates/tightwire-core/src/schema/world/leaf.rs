@@ -56,7 +56,7 @@ impl Kind {
         match self {
             Self::Nothing => "nothing".to_string(),
             Self::Bool => "true or false".to_string(),
-            Self::Unsigned => "an integer without a sign".to_string(),
+            Self::Unsigned => "an unsigned integer".to_string(),
             Self::Signed => "an integer".to_string(),
             Self::Float | Self::Double => "a number".to_string(),
             Self::Floats(count) => format!("{count} numbers"),
@@ -101,7 +101,7 @@ pub(super) fn parse_float(text: &str) -> Option<f32> {
     if is_float(text) { text.parse().ok() } else { None }
 }
 
-/// Whether the text is an integer without a sign. The standard library also accepts a plus sign,
+/// Whether the text is an unsigned integer. The standard library also accepts a plus sign,
 /// which is never written here.
 fn is_integer(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())

@@ -200,7 +200,7 @@ impl<'t> Tokens<'t> {
         let value = Kind::Unsigned.parse(token).map_err(|reason| self.refuse(reason))?;
         match value {
             Value::Number(Number::Unsigned(count)) if count < end.into() => Ok(count as u64),
-            _ => Err(self.refuse(format!("{token} is not below {end}"))),
+            _ => Err(self.refuse(format!("{token} is not in 0..{end}"))),
         }
     }
 

@@ -172,7 +172,7 @@ impl<I: Input, T: Transport> Server<I, T> {
         self.events.push_back(event);
     }
 
-    /// Makes a connection that of a player: it begins with an empty view, and without inputs.
+    /// Gives a player a connection, with an empty view and no inputs.
     fn attach(&mut self, peer: PeerId, connection: PeerId) {
         let next = self.world.tick.saturating_add(1);
         let ring = new_ring(&self.config, &self.layout, self.tick_rate, next);
@@ -185,7 +185,7 @@ impl<I: Input, T: Transport> Server<I, T> {
     fn detach(&mut self, peer: PeerId) {
         let Some(player) = self.world.players.get_mut(&peer) else { return };
         player.connection = None;
-        // A view holds history, and the next connection begins anew.
+        // A view holds history, and the next connection gets a new one.
         if let Some(receiver) = player.receiver.take() {
             self.world.sender.remove_receiver(receiver);
         }

@@ -14,8 +14,8 @@ use super::frames::Part;
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     streams: HashMap<u64, StreamParts>,
-    /// The first stream of which nothing came, nor of any after it; and those before it of which
-    /// nothing came. All others that are not in the map are over.
+    /// Stream number above those of all received parts, and the streams below it that have not been
+    /// opened. Other streams that are not in the map have ended.
     next: u64,
     unopened: BTreeSet<u64>,
     large: Vec<u64>,
@@ -52,7 +52,7 @@ impl Pieces {
             None => (0, part.offset == 0),
         };
         let is_large = unread >= MAX_PARTS_OF_BATCH && self.is_large(part.stream);
-        // What fills the gap is taken in any case, or nothing would ever be read.
+        // A part that closes the first gap is always taken, or the stream would never be read.
         let fills = is_next && limits.is_read;
         if is_large {
             return unread < limits.large || fills;
@@ -61,8 +61,8 @@ impl Pieces {
         unread < most && (self.unread < limits.small || fills)
     }
 
-    /// A part has come. What comes of a stream that is over is dropped by QUIC, which also ends a
-    /// connection that has more streams than it may.
+    /// Records a received part. QUIC drops the parts of streams that have ended, and ends a
+    /// connection that opens more streams than its limit.
     pub(super) fn add(&mut self, part: Part, limits: Limits) {
         if !self.is_open(part.stream, limits) {
             return;
