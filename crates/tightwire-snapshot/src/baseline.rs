@@ -1,6 +1,8 @@
 //! The baseline of a packet: the states of objects in acked packets. Sender and receiver each look
 //! up the baseline in their own history, and have to find the same states.
 
+use core::cell::Cell;
+
 use super::config::MAX_BASELINE_AGE;
 use super::header::{Header, HeaderSummary};
 use super::history::State;
@@ -8,7 +10,7 @@ use super::select::Candidate;
 use super::store::Store;
 use super::update::{AckedState, Baseline, visit_acked_states};
 use super::view::View;
-use super::world::{ReceivedPacket, World};
+use super::world::{Cursor, ReceivedPacket, World};
 use tightwire_core::schema::ObjectId;
 
 /// Baseline on the sending side: the states of the chosen objects in packets that the receiver
@@ -58,11 +60,13 @@ pub(super) struct ReceiverBaseline<'w> {
     header: &'w Header,
     /// Age of the baseline packet in ticks; `None` unless that packet is complete.
     complete_age: Option<u32>,
+    cursor: Cell<Cursor>,
 }
 
 impl<'w> ReceiverBaseline<'w> {
     pub(super) fn new(world: &'w World, header: &'w Header) -> Self {
-        let mut baseline = Self { world, header, complete_age: None };
+        let cursor = Cell::default();
+        let mut baseline = Self { world, header, complete_age: None, cursor };
         let summary = baseline
             .baseline()
             .and_then(|baseline| baseline.summary)
@@ -73,6 +77,14 @@ impl<'w> ReceiverBaseline<'w> {
 
     pub(super) fn baseline(&self) -> Option<&ReceivedPacket> {
         self.world.packet(self.header.baseline?)
+    }
+
+    /// Returns the index of an object in the baseline packet.
+    fn place(&self, id: ObjectId) -> Option<usize> {
+        let mut cursor = self.cursor.get();
+        let place = cursor.place(&self.baseline()?.ids, id);
+        self.cursor.set(cursor);
+        place
     }
 
     fn age(&self, state: State<'_>) -> u32 {
@@ -91,7 +103,8 @@ impl Baseline for ReceiverBaseline<'_> {
     }
 
     fn find<'k>(&'k self, id: ObjectId, each: impl FnMut(AckedState<'k>) -> bool) -> Option<u16> {
-        let (mut acked, initial) = self.world.acked_states(id, self.header)?;
+        let place = self.place(id);
+        let (mut acked, initial) = self.world.acked_states(id, self.header, place)?;
         let newest = acked.next().or_else(initial)?;
         let with_age = |state, cells| AckedState { age: self.age(state), cells };
         let older = acked.map_while(|state| {

@@ -129,8 +129,8 @@ pub(super) struct Bodies {
     /// Number of times that updates were coded, for tests of sharing.
     #[cfg(test)]
     pub(super) coded: u64,
-    #[cfg(test)]
-    pub(super) coded_updates: u64,
+    /// Number of updates that were coded, at each level.
+    pub(super) coded_updates: CodedUpdates,
     /// Model of a keyframe, before anything is learned.
     pristine: Model,
     max_updates: usize,
@@ -142,6 +142,16 @@ pub(super) struct Bodies {
 
 /// Steps in which the reserved size of bodies grows, in bytes.
 const BODY_STEP: usize = 512;
+
+/// Number of updates that a sender has coded, at each level: the work that its snapshots took. What
+/// receivers share counts once, and what was coded again to fit a budget counts again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CodedUpdates {
+    /// Updates that were coded at the level [`Packed`](Level::Packed).
+    pub packed: u64,
+    /// Updates that were coded at the level [`Modeled`](Level::Modeled).
+    pub modeled: u64,
+}
 
 /// Slot, kind, version and baseline of an object in a body.
 type BodyObject = (u32, UpdateKind, Versions, BaselineId);
@@ -244,8 +254,7 @@ impl Bodies {
             next_serial: 0,
             #[cfg(test)]
             coded: 0,
-            #[cfg(test)]
-            coded_updates: 0,
+            coded_updates: CodedUpdates::default(),
             pristine: Model::default(),
             max_updates: 0,
             max_body_bytes: 0,
@@ -384,7 +393,10 @@ impl Bodies {
         #[cfg(test)]
         {
             self.coded += 1;
-            self.coded_updates += body.updates as u64;
+        }
+        match body.level {
+            Level::Packed => self.coded_updates.packed += body.updates as u64,
+            Level::Modeled => self.coded_updates.modeled += body.updates as u64,
         }
         let fits = body.too_long_for.is_none();
         if fits {

@@ -51,6 +51,11 @@ impl State<'_> {
 /// the flag [`DESPAWNED`].
 const HEAD: usize = 4;
 const DESPAWNED: u32 = 1 << 16;
+/// Flag of a copy of a version, in the word of the class.
+const COPY: u32 = 1 << 17;
+
+/// Tick of a block whose version has expired.
+const EXPIRED: u32 = u32::MAX;
 
 /// Alignment of blocks, in words: 2^32 such units are more than the memory of any machine.
 const UNIT: usize = 4;
@@ -80,6 +85,35 @@ impl History {
             words[HEAD..HEAD + columns].copy_from_slice(cells);
         }
         *versions = place;
+    }
+
+    /// Replaces a list by a copy of one version; `cells` is `None` if the object is despawned. The
+    /// block of the last copy is used again if the class is the same.
+    pub(super) fn set_copy(
+        &mut self,
+        versions: &mut Versions,
+        stamp: Stamp,
+        class: u16,
+        cells: Option<&[u32]>,
+    ) {
+        if let Some(([tick, packet, _, link], room)) = self.block_mut(*versions)
+            && *link as u16 == class
+            && let Some(room) = room.get_mut(..cells.map_or(0, <[u32]>::len))
+        {
+            (*tick, *packet) = (stamp.tick, stamp.packet);
+            *link = u32::from(class) | COPY | if cells.is_some() { 0 } else { DESPAWNED };
+            room.copy_from_slice(cells.unwrap_or_default());
+            return;
+        }
+        self.retain(versions, |_, _| false);
+        self.push(versions, stamp, class, cells);
+        if let Some(([_, _, _, link], _)) = self.block_mut(*versions) {
+            *link |= COPY;
+        }
+    }
+
+    fn block_mut(&mut self, versions: Versions) -> Option<(&mut [u32; HEAD], &mut [u32])> {
+        self.words.get_mut(versions.start()..)?.split_first_chunk_mut()
     }
 
     /// Returns a free block, and the number of its cells.
@@ -122,6 +156,15 @@ impl History {
         let cells = cells.get(..*self.columns.get(usize::from(class))?)?;
         let cells = (link & DESPAWNED == 0).then_some(cells);
         Some((State { stamp: Stamp { tick, packet }, class, cells }, Versions(older)))
+    }
+
+    /// Whether a version that was added with the packet `packet` has not expired: a block that is
+    /// used again is of a later packet, or a copy.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn is_of_packet(&self, version: Versions, packet: u32) -> bool {
+        let block = self.words.get(version.start()..).and_then(<[u32]>::first_chunk::<HEAD>);
+        block
+            .is_some_and(|&[tick, of, _, link]| tick != EXPIRED && of == packet && link & COPY == 0)
     }
 
     /// Returns the newest version.
@@ -167,7 +210,7 @@ impl History {
     /// Frees a block. Its tick becomes the highest one, so that [`unexpired`](Self::unexpired) no
     /// longer finds a version there.
     fn release(&mut self, place: Versions, class: u16) {
-        self.words[place.start()] = u32::MAX;
+        self.words[place.start()] = EXPIRED;
         let next = replace(&mut self.free[usize::from(class)], place);
         self.set_older(place, next);
     }

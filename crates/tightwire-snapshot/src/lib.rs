@@ -100,6 +100,7 @@ mod view;
 mod world;
 
 pub use ack::Ack;
+pub use body::CodedUpdates;
 pub use config::{Config, Leaving, Level};
 pub use description::Description;
 pub use error::{ProtocolError, ReceiveError, SetError};

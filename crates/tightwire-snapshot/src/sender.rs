@@ -352,7 +352,8 @@ impl Sender {
     /// Number of times that updates were coded, and number of these updates.
     #[cfg(test)]
     pub(super) fn coded(&self) -> (u64, u64) {
-        (self.bodies.coded, self.bodies.coded_updates)
+        let crate::CodedUpdates { packed, modeled } = self.bodies.coded_updates;
+        (self.bodies.coded, packed + modeled)
     }
 
     /// Frees the slots of despawned objects whose despawn every receiver has acked.

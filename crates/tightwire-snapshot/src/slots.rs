@@ -26,6 +26,11 @@ impl<T> Slots<T> {
         self.list.len()
     }
 
+    /// Returns the contents of a slot, which may be free; `None` beyond the last one.
+    pub(super) fn get(&self, slot: u32) -> Option<&T> {
+        self.list.get(slot as usize)
+    }
+
     pub(super) fn find(&self, id: ObjectId) -> Option<u32> {
         self.ids.get(id)
     }

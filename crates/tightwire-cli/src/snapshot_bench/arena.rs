@@ -3,6 +3,7 @@
 use tightwire::Wire;
 
 use super::scene::SceneObject;
+use super::turn::Up;
 
 /// First word of a file; `HEADER` is the number of words in its header.
 pub(super) const MAGIC: i32 = 0x314e_5241;
@@ -121,6 +122,18 @@ fn check(frame: &[i32], players: usize, projectiles: usize) -> Result<(), i32> {
         }
     }
     Ok(())
+}
+
+/// Turns positions and velocities of a frame, so that another axis points up.
+pub(super) fn turn(frame: &mut [i32], up: Up) {
+    let Some((players, projectiles)) = counts(frame) else { return };
+    let (players, rest) = frame[2..].split_at_mut(players * PLAYER);
+    let players = players.as_chunks_mut::<PLAYER>().0.iter_mut().map(|words| &mut words[1..7]);
+    let projectiles = rest[..projectiles * PROJECTILE].as_chunks_mut::<PROJECTILE>().0;
+    let projectiles = projectiles.iter_mut().map(|words| &mut words[3..9]);
+    for vectors in players.chain(projectiles) {
+        vectors.as_chunks_mut().0.iter_mut().for_each(|vector| up.turn(vector));
+    }
 }
 
 pub(super) fn objects(frame: &[i32]) -> Vec<(u32, SceneObject)> {

@@ -3,6 +3,7 @@
 use tightwire::Wire;
 
 use super::scene::SceneObject;
+use super::turn::Up;
 
 /// Words of a frame; `RECORD` are those of a cube.
 pub(super) const FRAME: usize = 901 * RECORD;
@@ -52,6 +53,16 @@ pub(super) fn check(words: &[i32]) -> Result<(), String> {
             place / 901
         )),
         None => Ok(()),
+    }
+}
+
+/// Turns all cubes, so that another axis points up.
+pub(super) fn turn(words: &mut [i32], up: Up) {
+    for [a, b, c, d, x, y, z, _] in words.as_chunks_mut::<RECORD>().0 {
+        let (mut rotation, mut position) = ([*a, *b, *c, *d], [*x, *y, *z]);
+        up.turn_rotation(&mut rotation);
+        up.turn(&mut position);
+        ([*a, *b, *c, *d], [*x, *y, *z]) = (rotation, position);
     }
 }
 

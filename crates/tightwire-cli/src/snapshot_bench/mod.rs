@@ -6,6 +6,7 @@ mod cubes;
 mod ladder;
 mod report;
 mod scene;
+mod turn;
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -19,6 +20,7 @@ use tightwire::snapshot::{self, Leaving, Level, ReceiverId};
 use classes::{Classes, Hint};
 use report::Report;
 use scene::{Scene, SceneObject};
+use turn::Up;
 
 /// Encodes and decodes every frame of a recorded scene against the frame six before it, verifies
 /// the result, and prints bytes and microseconds.
@@ -38,6 +40,9 @@ pub(crate) struct SnapshotBench {
     /// Measures the scene as if its types did not have these hints.
     #[arg(long, value_name = "HINT", value_delimiter = ',')]
     without: Vec<Hint>,
+    /// Turns the scene, in which z points up, so that this axis does.
+    #[arg(long, value_name = "AXIS")]
+    up: Option<Up>,
     /// Number of frames to measure; by default all.
     #[arg(long, value_name = "NUMBER")]
     frames: Option<usize>,
@@ -74,7 +79,10 @@ struct RunTotals {
 
 impl SnapshotBench {
     pub(crate) fn run(self) -> Result<String, Box<dyn Error>> {
-        let scene = Scene::read(&self.file)?;
+        let mut scene = Scene::read(&self.file)?;
+        if let Some(up) = self.up {
+            scene.turn(up);
+        }
         let frames = self.frames.unwrap_or(usize::MAX).min(scene.frames());
         if frames <= scene.first_measured() {
             return Err(format!(
@@ -89,7 +97,7 @@ impl SnapshotBench {
             None => vec![Level::Packed, Level::Modeled],
         };
         let ladder = ladder::sizes(&scene, frames);
-        let mut report = Report::new(&self.file, &self.without, frames, ladder);
+        let mut report = Report::new(&self.file, &self.without, self.up, frames, ladder);
         for level in levels {
             let config = snapshot::Config { level, ..snapshot::Config::default() };
             let types = scene.classes(snapshot::Protocol::builder(config)).build()?;

@@ -7,6 +7,7 @@ use tightwire::snapshot::Level;
 
 use super::classes::Hint;
 use super::ladder::BenchRow;
+use super::turn::Up;
 use super::{RunTotals, Setting};
 use crate::svg::{Bar, bar_plot};
 
@@ -14,17 +15,25 @@ pub(super) struct Report {
     scene: String,
     /// Names of the hints that were left out.
     without: Vec<String>,
+    /// Axis that points up, if the scene was turned.
+    up: Option<Up>,
     frames: usize,
     ladder: Vec<BenchRow>,
     runs: Vec<(Level, Setting, RunTotals)>,
 }
 
 impl Report {
-    pub(super) fn new(file: &Path, without: &[Hint], frames: usize, ladder: Vec<BenchRow>) -> Self {
+    pub(super) fn new(
+        file: &Path,
+        without: &[Hint],
+        up: Option<Up>,
+        frames: usize,
+        ladder: Vec<BenchRow>,
+    ) -> Self {
         let name = file.file_name().unwrap_or_default().to_string_lossy();
         let scene = name.split('.').next().unwrap_or_default().to_owned();
         let without = without.iter().map(Hint::name).collect();
-        Self { scene, without, frames, ladder, runs: Vec::new() }
+        Self { scene, without, up, frames, ladder, runs: Vec::new() }
     }
 
     pub(super) fn add(&mut self, level: Level, setting: Setting, totals: RunTotals) {
@@ -64,12 +73,16 @@ impl Report {
         text
     }
 
-    /// Returns the name of the scene, with the hints that were left out.
+    /// Returns the name of the scene, with the axis that points up and the hints that were left out.
     fn title(&self) -> String {
-        match self.without.join(", ") {
-            without if without.is_empty() => self.scene.clone(),
-            without => format!("{} without {without}", self.scene),
+        let mut title = self.scene.clone();
+        if let Some(up) = self.up {
+            let _ = write!(title, " with {} up", up.name());
         }
+        if !self.without.is_empty() {
+            let _ = write!(title, " without {}", self.without.join(", "));
+        }
+        title
     }
 
     pub(super) fn json(&self) -> String {
@@ -99,9 +112,10 @@ impl Report {
             })
             .collect();
         format!(
-            "{{\n  \"scene\": \"{}\",\n  \"without\": {:?},\n  \"frames\": {},\n  \"ladder\": [\n{}\n  ],\n  \"runs\": [\n{}\n  ]\n}}\n",
+            "{{\n  \"scene\": \"{}\",\n  \"without\": {:?},\n  \"up\": \"{}\",\n  \"frames\": {},\n  \"ladder\": [\n{}\n  ],\n  \"runs\": [\n{}\n  ]\n}}\n",
             self.scene.escape_default(),
             self.without,
+            self.up.map_or("z", Up::name),
             self.frames,
             ladder.join(",\n"),
             runs.join(",\n"),

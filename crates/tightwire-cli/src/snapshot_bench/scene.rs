@@ -13,6 +13,7 @@ use tightwire::snapshot;
 use super::arena::{self, Player, Projectile};
 use super::classes::Classes;
 use super::cubes::{self, Cube, PlayerCube};
+use super::turn::Up;
 
 /// Maximum length of a scene, in bytes: a compressed file may claim any length.
 const MAX_BYTES: u64 = 1 << 30;
@@ -80,6 +81,16 @@ impl Scene {
             Kind::Arena(_) => {}
         }
         Ok(scene)
+    }
+
+    /// Turns all objects, so that another axis points up.
+    pub(super) fn turn(&mut self, up: Up) {
+        match &self.kind {
+            Kind::Cubes => cubes::turn(&mut self.words, up),
+            Kind::Arena(starts) => {
+                starts.iter().for_each(|&start| arena::turn(&mut self.words[start..], up));
+            }
+        }
     }
 
     pub(super) fn frames(&self) -> usize {

@@ -116,6 +116,17 @@ fn a_scene_without_hints_is_larger() {
 }
 
 #[test]
+fn a_scene_takes_as_many_bytes_if_another_axis_points_up() {
+    for name in ["cubes", "arena"] {
+        let z = modeled(&scene(name), &[]);
+        for axis in ["x", "y"] {
+            let turned = modeled(&scene(name), &["--up", axis]);
+            assert!(turned <= z * 1.002, "{name}, {axis} up: {turned} of {z}");
+        }
+    }
+}
+
+#[test]
 fn a_report_says_which_hints_were_left_out() {
     let options = ["--without", "reference,spatial", "--frames", "10"];
     let output = tightwire(&[&["snapshot-bench", &scene("cubes")], &options[..]].concat());

@@ -1,5 +1,6 @@
 //! Conversion of packets to cells and back, by one function for both.
 
+use alloc::vec;
 use alloc::vec::Vec;
 use core::ops::Range;
 
@@ -16,8 +17,9 @@ pub(super) struct Program {
     steps: Vec<Step>,
     /// Set if every packet has all columns, one after the other; `None` otherwise.
     pub(super) fixed: Option<Fixed>,
-    /// Constraints of such a packet besides the maxima of its columns.
-    checks: Vec<Step>,
+    /// Constraints of the cells besides the maxima of their columns; `None` if only writing finds
+    /// them out.
+    checks: Option<Vec<Step>>,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -69,16 +71,39 @@ pub(super) enum Step {
 
 impl Program {
     pub(super) fn new(columns: &[Column], steps: Vec<Step>) -> Self {
-        let is_check = |step: &&Step| matches!(step, Step::Wide { .. } | Step::Rotation { .. });
-        let is_fixed = |step: &Step| matches!(step, Step::Codes { .. }) || is_check(&step);
-        match steps.iter().all(is_fixed) {
-            true => {
-                let checks = steps.iter().filter(is_check).cloned().collect();
-                Self { steps, fixed: Some(Fixed::new(columns)), checks }
-            }
-            false => Self { steps, fixed: None, checks: Vec::new() },
-        }
+        let checks = checks(&steps);
+        let is_skip = |step: &Step| matches!(step, Step::Skip { .. });
+        let is_fixed = checks.is_some() && !steps.iter().any(is_skip);
+        let fixed = is_fixed.then(|| Fixed::new(columns));
+        Self { steps, fixed, checks }
     }
+}
+
+/// Returns the constraints of the cells besides the maxima of their columns; `None` if there are
+/// parts whose cells are valid only if they can be written.
+fn checks(steps: &[Step]) -> Option<Vec<Step>> {
+    // Steps that can refuse cells: a skip only if there are some among those that it skips, or
+    // columns that have to be 0.
+    let mut refuses = vec![false; steps.len()];
+    for (at, step) in steps.iter().enumerate().rev() {
+        refuses[at] = match step {
+            Step::Codes { .. } => false,
+            Step::Wide { .. } | Step::Rotation { .. } => true,
+            Step::Skip { columns, to, .. } => {
+                !columns.is_empty() || refuses.get(at + 1..*to)?.contains(&true)
+            }
+            _ => return None,
+        };
+    }
+    let place = |to: usize| refuses.iter().take(to).filter(|refuses| **refuses).count();
+    let kept = steps.iter().zip(&refuses).filter(|(_, refuses)| **refuses);
+    let check = |(step, _): (&Step, _)| match *step {
+        Step::Skip { guard, ref columns, to } => {
+            Step::Skip { guard, columns: columns.clone(), to: place(to) }
+        }
+        _ => step.clone(),
+    };
+    Some(kept.map(check).collect())
 }
 
 /// Returns the number of bits of a code.
@@ -123,7 +148,13 @@ pub(super) fn read(layout: &Layout, packet: &[u8], mut cells: &mut [u32]) -> Res
     let Program { steps, fixed, checks } = &layout.program;
     if let Some(fixed) = fixed
         && fixed.read(packet, cells)
-        && walk(layout, checks, &mut cells, &mut ReadStream::new(&[])).is_ok()
+        && walk(
+            layout,
+            checks.as_deref().unwrap_or_default(),
+            &mut cells,
+            &mut ReadStream::new(&[]),
+        )
+        .is_ok()
     {
         return Ok(());
     }
@@ -146,7 +177,7 @@ pub(super) fn write<'b>(
     let Program { steps, fixed, checks } = &layout.program;
     if let Some(fixed) = fixed {
         let packet = fixed.write(cells, buffer)?;
-        if !checks.is_empty() {
+        if let Some(checks) = checks.as_ref().filter(|checks| !checks.is_empty()) {
             let mut stream = WriteStream::new(&mut []);
             let Ok(()) = walk(layout, checks, &mut cells, &mut stream);
             stream.finish()?;
@@ -165,13 +196,16 @@ pub(super) fn write<'b>(
 
 /// Implements [`Layout::accepts`].
 pub(super) fn accepts(layout: &Layout, mut cells: &[u32], buffer: &mut [u8]) -> bool {
-    let Program { fixed: Some(_), checks, .. } = &layout.program else {
+    let Program { checks: Some(checks), .. } = &layout.program else {
         return write(layout, cells, buffer).is_ok();
     };
-    // A fixed layout is validated without writing.
+    // Codes are validated without writing.
     let is_in_range = |(cell, column): (&u32, &Column)| *cell <= column.max;
     if cells.len() != layout.columns.len() || !cells.iter().zip(&layout.columns).all(is_in_range) {
         return false;
+    }
+    if checks.is_empty() {
+        return true;
     }
     let mut stream = WriteStream::new(&mut []);
     let Ok(()) = walk(layout, checks, &mut cells, &mut stream);

@@ -8,6 +8,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 
 use super::{Kind, Layout, MAX_COLUMNS};
+use crate::random_worlds::Rng;
 use tightwire_core::Wire;
 use tightwire_core::schema::Schema;
 use tightwire_core::stream::{Binary, Condition, ErrorKind, Field, Op, Shape, WriteError, encode};
@@ -122,6 +123,36 @@ fn cells_of_absent_fields_are_zero() {
     wrong[8] = 1;
     let refused = layout.packet_of(&wrong, &mut [0; 64]).unwrap_err();
     assert!(matches!(refused, WriteError::Value { kind: ErrorKind::OutOfRange, .. }));
+}
+
+#[derive(Wire, Default)]
+struct Guard {
+    weapon: Weapon,
+    body: Option<Body>,
+    #[wire(range = 0..=4_000_000_000_000u64)]
+    seen: u64,
+}
+
+#[test]
+fn cells_are_accepted_if_they_can_be_written() {
+    let mut rng = Rng(11);
+    let (mut accepted, mut refused) = (0, 0);
+    for layout in [layout::<Body>(), layout::<Guard>(), layout::<Player>()] {
+        for _ in 0..2_000 {
+            // Mostly zeros, since most other numbers are no value at all.
+            let cells: Vec<_> = (layout.columns.iter())
+                .map(|column| {
+                    let max = u64::from(column.max);
+                    let code = rng.next() % (max + 1 + max / 50);
+                    if rng.is_one_in(24) { code as u32 } else { 0 }
+                })
+                .collect();
+            let is_written = layout.packet_of(&cells, &mut [0; 512]).is_ok();
+            assert_eq!(layout.accepts(&cells, &mut [0; 512]), is_written, "{cells:?}");
+            if is_written { accepted += 1 } else { refused += 1 }
+        }
+    }
+    assert!(accepted > 100 && refused > 100, "{accepted}, {refused}");
 }
 
 #[test]

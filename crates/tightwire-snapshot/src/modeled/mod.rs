@@ -14,6 +14,7 @@
 //! | `number_motion`, `turn_sum` | the motion of a number; the learned sum of turns |
 //! | `number_tables` | the tables of numbers, and their initial values |
 //! | `linear`, `quaternion`, `bucket` | a learned sum; rotations; classes of magnitudes |
+//! | `vertical` | the vertical axis of the world, which is learned |
 //! | `traced` | the decoder that records the bits of each part |
 //! | `neighbours`, `neighbour_prediction` | predictions from objects that the packet has already coded |
 //!
@@ -44,6 +45,7 @@ mod tests;
 mod traced;
 mod turn_sum;
 mod update_list;
+mod vertical;
 
 use alloc::vec::Vec;
 

@@ -22,20 +22,22 @@ pub(super) struct NeighbourPrediction {
 }
 
 impl NeighbourPrediction {
-    /// Predicts a position from its last `point`. `ground` is the height on which objects stand.
+    /// Predicts a position from its last `point`. `ground` is the height on which objects stand;
+    /// `None` in a world without a vertical axis.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of_position(
         context: &ObjectContext<'_>,
         point: [i64; 3],
-        ground: i64,
+        ground: Option<i64>,
         has_derivative: bool,
     ) -> Self {
+        let up = context.axes[2];
+        let height = ground.map_or(0, |ground| point[up] - ground) as f32;
         let turned = context.turned.as_ref().filter(|_| !has_derivative);
         Self {
             with_reference: context.reference.map(|(other, _)| lanes(other.carry(point))),
             with_neighbour: context.neighbour.map(|(other, _)| lanes(other.carry(point))),
-            tumbling: turned
-                .map(|(before, after)| lanes(tumble((point[2] - ground) as f32, before, after))),
+            tumbling: turned.map(|(before, after)| lanes(tumble(up, height, before, after))),
             ..Self::of_number(context)
         }
     }
@@ -58,14 +60,15 @@ fn lanes([x, y, z]: [f32; 3]) -> f32x4 {
     bounded(f32x4::from([x, y, z, 0.0]))
 }
 
-/// Returns the motion of the centre of a box that tumbles on its lowest corner, with 8 fraction
-/// bits.
+/// Returns the motion of the centre of a box that tumbles on the corner that is nearest to the
+/// ground, with 8 fraction bits. `height` is negative below the ground.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn tumble(height: f32, before: &Matrix, after: &Matrix) -> [f32; 3] {
-    let upright = before[2][0].abs() + before[2][1].abs() + before[2][2].abs();
+fn tumble(up: usize, height: f32, before: &Matrix, after: &Matrix) -> [f32; 3] {
+    let (before_up, after_up) = (&before[up], &after[up]);
+    let upright = before_up[0].abs() + before_up[1].abs() + before_up[2].abs();
     // A matrix of codes that are no rotation may be all zeros.
-    let half = (height.max(0.0) / (upright + 1e-6) * 256.0).min(1e8);
-    let corner = after[2].map(|part| if part > 0.0 { -half } else { half });
+    let half = (height / (upright + 1e-6) * 256.0).clamp(-1e8, 1e8);
+    let corner = after_up.map(|part| if part > 0.0 { -half } else { half });
     core::array::from_fn(|row| {
         let moved = |axis: usize| (before[row][axis] - after[row][axis]) * corner[axis];
         moved(0) + moved(1) + moved(2)

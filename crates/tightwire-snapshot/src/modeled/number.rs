@@ -24,6 +24,8 @@ pub(super) struct NumberPlan {
     /// Code that means zero, of a position: the ground, for objects that stand on it.
     origin: i64,
     pub(super) spatial: bool,
+    /// The components are axes of the world: those of a position or of its velocity.
+    has_axes: bool,
     derivative: Option<(Derivative, usize)>,
     tables: NumberTables,
 }
@@ -53,6 +55,10 @@ impl NumberPlan {
         for (max, column) in max.iter_mut().zip(&layout.columns[group.columns()]) {
             *max = i64::from(column.max);
         }
+        let is_velocity = layout.groups.iter().any(|position| {
+            let velocity = position.derivative.map(|derivative| derivative.group);
+            position.spatial && velocity.is_some_and(|at| layout.groups[at].first == group.first)
+        });
         let tables = match like {
             Some(other) => other.tables,
             None => NumberTables::new(state, group, &max[..n]),
@@ -62,6 +68,7 @@ impl NumberPlan {
             ranges: max.map(Range::new),
             origin: group.origin.clamp(0, 1 << 32),
             spatial: group.spatial,
+            has_axes: n == 3 && (group.spatial || is_velocity),
             derivative: group.derivative.map(|d| (d, layout.groups[d.group].first)),
             tables,
         }
@@ -105,7 +112,7 @@ impl NumberPlan {
             true => NeighbourPrediction::of_position(
                 context,
                 [old[0], old[1], old[2]],
-                self.origin,
+                self.has_axes.then_some(self.origin),
                 self.derivative.is_some() && context.has_derivative,
             ),
             false => NeighbourPrediction::of_number(context),
@@ -116,12 +123,16 @@ impl NumberPlan {
         let predictions = self.predict(weights, &course, &neighbours, velocities);
         let means = means_by_component(&predictions.parts);
         let (last, blend) = (course.last.to_array(), predictions.blend.to_array());
-        let common_rows = self.common_rows(old[2], &course, &neighbours, context);
+        let common_rows = self.common_rows(old[context.axes[2]], &course, &neighbours, context);
+        let order = match (self.has_axes, context.axes) {
+            (true, [a, b, c]) => [a, b, c, 3],
+            (false, _) => [0, 1, 2, 3],
+        };
         let mut moved = blend;
         let mut residual: f32 = 0.0;
         let mut fastest: Option<(f32, f32)> = None;
-        for c in 0..n {
-            let rows = self.rows(c, last[c], residual, common_rows, context);
+        for (place, c) in order.into_iter().enumerate().take(n) {
+            let rows = self.rows(place, last[c], residual, common_rows, context);
             let (means, presence) = (means[c], predictions.presence);
             let mut forecast = Forecast::of_parts(rows, old[c], self.ranges[c], means, presence);
             if !self.tables.is_rich {
@@ -143,6 +154,10 @@ impl NumberPlan {
             self.learn(weights, &course, &predictions, moved.into(), velocities.is_some());
         }
         if self.spatial {
+            if self.has_axes {
+                let distances = [0, 1, 2].map(|c| (old[c] - self.origin).abs());
+                state.vertical.learn(distances, [0, 1, 2].map(|c| moved[c].abs()));
+            }
             context.motion.moved = [0, 1, 2].map(|c| moved[c] * (1.0 / 256.0));
             context.motion.residual = [0, 1, 2].map(|c| moved[c] - last[c]);
             context.motion.errors[1] = residual;
@@ -259,7 +274,7 @@ impl NumberPlan {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn common_rows(
         &self,
-        third: i64,
+        vertical: i64,
         course: &NumberMotion,
         neighbours: &NeighbourPrediction,
         context: &ObjectContext<'_>,
@@ -267,7 +282,7 @@ impl NumberPlan {
         let (acceleration, speed) = context.motion_classes;
         if self.tables.is_rich {
             let error_class = neighbours.error_class * 4 + neighbours.distance_class;
-            let height = self.height(third) * 6;
+            let height = self.height(vertical) * 6;
             [course.history, 0, height, error_class, acceleration / 2 * 6 + speed / 2]
         } else {
             let prediction_error = (bucket(context.prediction_error, 7) / 3).min(2);
@@ -275,11 +290,11 @@ impl NumberPlan {
         }
     }
 
-    /// Returns the rows of the mixture's tables for a component.
+    /// Returns the rows of the mixture's tables for a component, by its place in the order of coding.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn rows(
         &self,
-        c: usize,
+        place: usize,
         last: f32,
         residual: f32,
         mut rows: [usize; TABLES],
@@ -289,19 +304,19 @@ impl NumberPlan {
         if self.tables.is_rich {
             let error = context.prediction_error.max(residual);
             rows[1] = own * 6 + bucket(error, 9).saturating_sub(4);
-            rows[2] += if c == 2 { 3 } else { 0 } + bucket(residual, 11) / 4;
+            rows[2] += if place == 2 { 3 } else { 0 } + bucket(residual, 11) / 4;
         } else {
             let n = self.columns.n;
             rows[1] += own * 3;
-            rows[2] = if c == 0 { 11 * n } else { bucket(residual, 10) * n + c };
+            rows[2] = if place == 0 { 11 * n } else { bucket(residual, 10) * n + place };
         }
         rows
     }
 
-    /// Returns the class of the height of an object with a third coordinate: on the ground, on
-    /// others, in the air.
-    fn height(&self, third: i64) -> usize {
-        let height = if self.spatial { (third - self.origin).max(0) } else { 0 };
+    /// Returns the class of the height of an object with a vertical coordinate: on the ground, on
+    /// others, in the air. Below the ground, it is the depth.
+    fn height(&self, vertical: i64) -> usize {
+        let height = if self.has_axes { (vertical - self.origin).abs() } else { 0 };
         bucket((height << FRACTION) as f32, 13).saturating_sub(8)
     }
 

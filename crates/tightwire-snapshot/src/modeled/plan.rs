@@ -88,6 +88,8 @@ pub(super) struct ObjectContext<'a> {
     /// The velocity of the group that is being coded is present, and was in the baseline.
     pub(super) has_derivative: bool,
     pub(super) motion: Motion,
+    /// Axes of positions in the order of coding, the vertical one last.
+    pub(super) axes: [usize; 3],
     /// Largest prediction error of the groups so far, 8 fraction bits.
     pub(super) prediction_error: f32,
     /// 0: nothing coded yet, 1: all groups kept their values, 2: some changed.
@@ -100,6 +102,7 @@ impl<'a> ObjectContext<'a> {
         coded_objects: &'a CodedObjects,
         acked: &[AckedState<'_>],
         position: Option<(u32, [i64; 3])>,
+        axes: [usize; 3],
     ) -> Self {
         let mut context = Self {
             pace: Pace::new(acked),
@@ -109,6 +112,7 @@ impl<'a> ObjectContext<'a> {
             motion_classes: (0, 0),
             has_derivative: false,
             motion: Motion::NONE,
+            axes,
             prediction_error: 0.0,
             unchanged_state: 0,
         };
@@ -237,6 +241,7 @@ impl ClassPlan {
             coded_objects,
             acked,
             acked.first().and_then(|newest| self.place(newest.cells)),
+            state.vertical.axes(),
         );
         if let Some(position) = self.position
             && let Some(GroupPlan::Number(number)) = self.groups.get(position.group)

@@ -248,8 +248,9 @@ impl RotationPlan {
         ];
         let mut residual: f32 = 0.0;
         let mut rest: f32 = 1.0; // squared norm left for the remaining components
-        for c in 0..3 {
-            let i = if c < index { c } else { c + 1 };
+        let [x, y, z] = context.axes;
+        let others = [x, y, z, 3].into_iter().filter(|&i| i != index);
+        for (c, i) in others.enumerate() {
             let mut rows = common_rows;
             let means = means[i];
             let [newest, extrapolated, center, ..] = means.to_array();
@@ -264,7 +265,7 @@ impl RotationPlan {
                 let reach = reach as i64 + 2;
                 forecast.inner = Some(((middle - reach).max(0), (middle + 1 + reach).min(max)));
             }
-            let cell = &mut cells[self.first + 1 + c];
+            let cell = &mut cells[self.first + 1 + i - usize::from(i > index)];
             let value = self.mixture.code(coder, &mut state.params, &forecast, i64::from(*cell));
             *cell = value as u32;
             let error = ((value - middle) << FRACTION) - i64::from(center);

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 
 use super::mixture::Row;
 use super::range_coder::Coder;
+use super::vertical::Vertical;
 
 /// Everything that the model has learned up to the end of a packet.
 #[derive(Debug, Default)]
@@ -17,6 +18,8 @@ pub(crate) struct State {
     pub(super) weights: Vec<[f32; 4]>,
     /// Recent values and averages.
     pub(super) recent: Vec<i32>,
+    /// The vertical axis of positions.
+    pub(super) vertical: Vertical,
     /// Largest id that was ever updated; `None` before the first update.
     pub(super) last_id: Option<u32>,
 }
@@ -34,6 +37,7 @@ impl Clone for State {
         self.params.clone_from(&source.params);
         self.weights.clone_from(&source.weights);
         self.recent.clone_from(&source.recent);
+        self.vertical = source.vertical;
         self.last_id = source.last_id;
     }
 }

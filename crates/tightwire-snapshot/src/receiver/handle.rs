@@ -105,11 +105,15 @@ impl Receiver {
         for update in self.updates.list.iter().filter(|update| update.kind != UpdateKind::Despawn) {
             let class = &self.protocol.classes()[usize::from(update.class)];
             let cells = self.updates.cells_of(update).unwrap_or_default();
-            self.value.resize(class.max_bytes, 0);
+            if self.value.len() < class.max_bytes {
+                self.value.resize(class.max_bytes, 0);
+            }
             if !class.layout.accepts(cells, &mut self.value) {
                 return Err(ReceiveError::Object(update.id));
             }
-            added += usize::from(!self.world.has(update.id));
+            // An object with a baseline is there.
+            let is_new = update.kind == UpdateKind::Full && !self.world.has(update.id);
+            added += usize::from(is_new);
         }
         // Despawned objects keep their slots until the despawn is acked, while new objects have
         // theirs already.

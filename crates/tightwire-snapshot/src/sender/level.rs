@@ -1,7 +1,7 @@
 //! The level of the snapshots to each receiver.
 
 use super::{ReceiverId, Sender};
-use crate::Level;
+use crate::{CodedUpdates, Level};
 
 impl Sender {
     /// Sets the level of the next snapshots to a receiver. Each packet says its level, so it may
@@ -30,6 +30,30 @@ impl Sender {
         {
             view.level = level;
         }
+    }
+
+    /// Returns how many updates were coded at each level since the sender was created. The time that
+    /// snapshots take is nearly proportional to these numbers; `docs/SNAPSHOTS.md` has the time of an
+    /// update.
+    ///
+    /// ```
+    /// # use tightwire::snapshot::{self, Leaving, Level};
+    /// # let protocol = snapshot::Protocol::builder(snapshot::Config::default()).class::<u32>().build()?;
+    /// # let mut sender = snapshot::Sender::new(&protocol);
+    /// # let clients = [(); 2].map(|()| sender.add_receiver(Leaving::Despawn));
+    /// sender.begin_tick(1);
+    /// sender.set(7, &100u32)?;
+    /// for client in clients {
+    ///     sender.set_level(client, Level::Packed);
+    ///     sender.snapshot(client, 1000).unwrap();
+    /// }
+    /// // Both share the body.
+    /// assert_eq!((sender.coded_updates().packed, sender.coded_updates().modeled), (1, 0));
+    /// # Ok::<(), Box<dyn core::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn coded_updates(&self) -> CodedUpdates {
+        self.bodies.coded_updates
     }
 
     /// Returns the level of the next snapshot to a receiver; `None` if it was removed.

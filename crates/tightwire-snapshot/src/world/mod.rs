@@ -33,6 +33,9 @@ pub(super) struct World {
     pub(super) start: u32,
     /// Sequence number of the first packet that may still be acked: earlier ones are acked or lost.
     first: u32,
+    /// Newest packet after which all objects that it did not update were shown in their baseline
+    /// states; 0 before the first.
+    newest_complete: u32,
     /// Whether objects from before a resync may still be shown.
     is_stale: bool,
     max_objects: usize,
@@ -53,6 +56,8 @@ struct Slot {
     id: ObjectId,
     /// States of packets that are acked, or may still be.
     versions: Versions,
+    /// Number of states that were acked since the last time that states expired.
+    newly_acked: u8,
     initial: Versions,
     /// The state that the application sees, with the packet that it came in.
     shown: Versions,
@@ -66,11 +71,21 @@ pub(super) struct ReceivedPacket {
     /// The sender has the ack of the packet, as a later header said.
     is_acked: bool,
     pub(super) ids: Vec<ObjectId>,
-    /// Slots of the objects in `ids` that have one.
-    slots: Vec<u32>,
+    /// Slots of the objects in `ids`, and the versions that the packet added; `NO_SLOT` for a
+    /// despawn of an object that was not there.
+    versions: Vec<(u32, Versions)>,
+    /// Whether the packet despawns objects.
+    has_despawns: bool,
     /// Model of the packet, as long as the packet can be the baseline of another.
     pub(super) model: Option<Model>,
 }
+
+/// Number of acks of an object's states after which its states expire: to look for them at every
+/// ack would take more time than a few states more take memory.
+const EXPIRE_EVERY: u8 = 4;
+
+/// Slot of an object that has none.
+const NO_SLOT: u32 = u32::MAX;
 
 impl World {
     pub(super) fn new(protocol: &Protocol) -> Self {
@@ -86,6 +101,7 @@ impl World {
             next: 1,
             start: 0,
             first: 0,
+            newest_complete: 0,
             is_stale: false,
             first_baseline: 0,
             spare_models: Vec::new(),
@@ -138,16 +154,35 @@ impl World {
     }
 
     /// Returns the baseline states of an object, in packets that `header` says are acked, newest
-    /// first; and its initial state.
+    /// first; and its initial state. `place` is the index of the object in the baseline packet;
+    /// `None` if that does not update it.
     #[inline]
     pub(super) fn acked_states<'w>(
         &'w self,
         id: ObjectId,
         header: &'w Header,
+        place: Option<usize>,
     ) -> Option<(impl Iterator<Item = State<'w>>, impl FnOnce() -> Option<State<'w>>)> {
-        let slot = &self.slots[self.slots.find(id)?];
-        let acked = acked_states(&self.history, &self.packets, slot, header);
-        Some((acked, || self.history.newest(slot.initial)))
+        // The baseline packet is the newest acked one: its version is the newest baseline state.
+        // All versions that are newer are in flight, and there may be many.
+        let (versions, initial) = match self.version_in_baseline(header, place) {
+            Some(version) => (version, Versions::NONE),
+            None => {
+                let slot = &self.slots[self.slots.find(id)?];
+                (slot.versions, slot.initial)
+            }
+        };
+        let acked = acked_states(&self.history, &self.packets, versions, header);
+        Some((acked, move || self.history.newest(initial)))
+    }
+
+    /// Returns the version that the baseline packet added for the object at this place; `None` if
+    /// it has expired.
+    #[inline]
+    fn version_in_baseline(&self, header: &Header, place: Option<usize>) -> Option<Versions> {
+        let number = header.baseline?;
+        let &(_, version) = self.packet(number)?.versions.get(place?)?;
+        self.history.is_of_packet(version, number).then_some(version)
     }
 
     /// Sets the initial state of an object. Returns whether there was room.
@@ -170,7 +205,7 @@ impl World {
 
     fn add(&mut self, id: ObjectId) -> u32 {
         let none = Versions::NONE;
-        self.slots.add(id, Slot { id, versions: none, initial: none, shown: none })
+        self.slots.add(id, Slot { id, versions: none, newly_acked: 0, initial: none, shown: none })
     }
 
     /// Whether a packet with a baseline was applied since the sender's last resync: the sender has
@@ -213,14 +248,20 @@ impl World {
         self.record_acks(header);
         self.record_packet(header, model);
         for place in 0..self.newly_acked.len() {
-            self.for_slots_of(self.newly_acked[place], |world, slot| {
-                world.expire_versions(header, slot);
-            });
+            self.expire_versions_of(header, self.newly_acked[place]);
         }
         self.apply_updates(header, updates, changes);
         self.show_baseline_of_others(header, completes_resync, changes);
         for number in self.first..header.acked.first {
+            // States that an ack made obsolete expired then.
+            let is_acked = self.packet(number).is_some_and(|received| received.is_acked);
+            if is_acked && self.packet(number).is_some_and(|received| !received.has_despawns) {
+                continue;
+            }
             self.for_slots_of(number, |world, slot| {
+                if is_acked {
+                    return world.release(header, slot);
+                }
                 // Otherwise a state of a packet that counts as lost would be shown for ever.
                 world.show_baseline_instead(header, slot, number..number + 1, changes);
                 world.expire_versions(header, slot);
@@ -243,6 +284,7 @@ impl World {
         self.checksums.clear();
         self.start = start;
         self.first = start;
+        self.newest_complete = 0;
     }
 
     fn record_acks(&mut self, header: &Header) {
@@ -264,7 +306,8 @@ impl World {
         received.summary = Some(HeaderSummary { tick, is_complete, start, baseline });
         received.is_acked = false;
         received.ids.clear();
-        received.slots.clear();
+        received.versions.clear();
+        received.has_despawns = false;
         let learned = received.model.replace(take(model));
         // The model of the next baseline is copied into the memory of a model that is no longer
         // needed.
@@ -298,22 +341,37 @@ impl World {
         let mut received = take(&mut self.packets[place]);
         self.max_updates = self.max_updates.max(reserved_updates(updates.list.len()));
         received.ids.reserve(self.max_updates);
-        received.slots.reserve(self.max_updates);
+        received.versions.reserve(self.max_updates);
+        let mut cursor = Cursor::default();
         for update in &updates.list {
             received.ids.push(update.id);
             let cells = updates.cells_of(update);
-            let slot = match (self.slots.find(update.id), cells) {
+            received.has_despawns |= cells.is_none();
+            let known = self.slot_in_baseline(header, &mut cursor, update.id);
+            let slot = match (known.or_else(|| self.slots.find(update.id)), cells) {
                 (Some(slot), _) => slot,
                 (None, Some(_)) => self.add(update.id),
-                (None, None) => continue,
+                (None, None) => {
+                    received.versions.push((NO_SLOT, Versions::NONE));
+                    continue;
+                }
             };
-            received.slots.push(slot);
             let versions = &mut self.slots[slot].versions;
             self.history.push(versions, stamp, update.class, cells);
+            received.versions.push((slot, *versions));
             let is_change = self.show(slot, stamp, update.class, cells);
             changes.extend(is_change);
         }
         self.packets[place] = received;
+    }
+
+    /// Returns the slot of an object that the baseline packet updates, without a search.
+    fn slot_in_baseline(&self, header: &Header, cursor: &mut Cursor, id: ObjectId) -> Option<u32> {
+        let received = self.packet(header.baseline?)?;
+        let &(slot, _) = received.versions.get(cursor.place(&received.ids, id)?)?;
+        let object = self.slots.get(slot)?;
+        // A slot without versions may be free.
+        (object.id == id && !object.versions.is_empty()).then_some(slot)
     }
 
     fn for_slots_of(&mut self, number: u32, mut each: impl FnMut(&mut Self, u32)) {
@@ -321,24 +379,40 @@ impl World {
         if self.packets[place].number != Some(number) {
             return;
         }
-        let slots = take(&mut self.packets[place].slots);
-        slots.iter().for_each(|&slot| each(self, slot));
-        self.packets[place].slots = slots;
+        let versions = take(&mut self.packets[place].versions);
+        let slots = versions.iter().map(|&(slot, _)| slot).filter(|&slot| slot != NO_SLOT);
+        slots.for_each(|slot| each(self, slot));
+        self.packets[place].versions = versions;
+    }
+
+    /// Removes the states that no later packet can have as its baseline, of all objects in a packet
+    /// that is newly acked.
+    fn expire_versions_of(&mut self, header: &Header, number: u32) {
+        let place = number as usize % PACKET_WINDOW;
+        let is_newest = header.baseline == Some(number) && !self.packets[place].has_despawns;
+        if !is_newest || self.packets[place].number != Some(number) {
+            return self.for_slots_of(number, |world, slot| world.expire_versions(header, slot));
+        }
+        // Newer versions are in flight and stay, and this one stays.
+        let Self { slots, history, packets, .. } = self;
+        for &(slot, mut version) in &packets[place].versions {
+            if slot == NO_SLOT || !history.is_of_packet(version, number) {
+                continue;
+            }
+            let newly_acked = &mut slots[slot].newly_acked;
+            *newly_acked += 1;
+            if *newly_acked == EXPIRE_EVERY {
+                *newly_acked = 0;
+                history.retain(&mut version, expiring(packets, header));
+            }
+        }
     }
 
     /// Removes those states of an object that no later packet can have as its baseline.
     fn expire_versions(&mut self, header: &Header, slot: u32) {
         let Self { slots, history, packets, .. } = self;
         let place = &mut slots[slot];
-        let (mut acked, mut is_despawned) = (0, false);
-        history.retain(&mut place.versions, |stamp, is_there| {
-            let is_acked = is_acked(packets, header, stamp.packet);
-            let is_open = !is_acked && stamp.packet >= header.acked.first;
-            let keep = !is_despawned && (is_open || is_acked && acked < MAX_ACKED_STATES);
-            acked += usize::from(is_acked);
-            is_despawned |= is_acked && !is_there;
-            keep
-        });
+        history.retain(&mut place.versions, expiring(packets, header));
         self.release(header, slot);
     }
 
@@ -362,6 +436,37 @@ impl World {
     }
 }
 
+/// Returns a function that says whether a version, the newest first, may be in the baseline of a
+/// later packet.
+fn expiring(packets: &[ReceivedPacket], header: &Header) -> impl FnMut(Stamp, bool) -> bool {
+    let (mut acked, mut is_despawned) = (0, false);
+    move |stamp, is_there| {
+        let is_acked = is_acked(packets, header, stamp.packet);
+        let is_open = !is_acked && stamp.packet >= header.acked.first;
+        let keep = !is_despawned && (is_open || is_acked && acked < MAX_ACKED_STATES);
+        acked += usize::from(is_acked);
+        is_despawned |= is_acked && !is_there;
+        keep
+    }
+}
+
+/// Place in a list of ids, which are mostly looked up in their order.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Cursor(usize);
+
+impl Cursor {
+    /// Returns the place of an id.
+    #[inline]
+    pub(super) fn place(&mut self, ids: &[ObjectId], id: ObjectId) -> Option<usize> {
+        let place = match ids.get(self.0) {
+            Some(next) if *next == id => self.0,
+            _ => ids.binary_search(&id).ok()?,
+        };
+        self.0 = place + 1;
+        Some(place)
+    }
+}
+
 fn packet(packets: &[ReceivedPacket], number: u32) -> Option<&ReceivedPacket> {
     packets.get(number as usize % PACKET_WINDOW).filter(|received| received.number == Some(number))
 }
@@ -370,10 +475,10 @@ fn packet(packets: &[ReceivedPacket], number: u32) -> Option<&ReceivedPacket> {
 fn acked_states<'w>(
     history: &'w History,
     packets: &'w [ReceivedPacket],
-    slot: &Slot,
+    versions: Versions,
     header: &'w Header,
 ) -> impl Iterator<Item = State<'w>> {
-    history.iter(slot.versions).filter(move |state| is_acked(packets, header, state.stamp.packet))
+    history.iter(versions).filter(move |state| is_acked(packets, header, state.stamp.packet))
 }
 
 /// Whether the sender has the ack of a packet, as `header` says.

@@ -25,11 +25,13 @@ impl World {
                 self.release(header, slot);
             }
         } else if header.is_complete {
+            // The last complete packet showed the baseline of all objects that it did not update.
+            // Since then only newly acked packets changed a baseline.
             for number in header.acked.first..header.number {
-                let is_old = |received: &ReceivedPacket| {
-                    received.is_acked && !self.newly_acked.contains(&number)
-                };
-                if self.packet(number).is_some_and(|received| !is_old(received)) {
+                let is_open = |received: &ReceivedPacket| !received.is_acked;
+                let is_newer =
+                    number >= self.newest_complete && self.packet(number).is_some_and(is_open);
+                if is_newer || self.newly_acked.contains(&number) {
                     self.for_slots_of(number, |world, slot| {
                         world.show_baseline(header, slot, changes);
                     });
@@ -42,6 +44,9 @@ impl World {
                     world.show_baseline_instead(header, slot, 0..newly_acked, changes);
                 });
             }
+        }
+        if header.is_complete || completes_resync {
+            self.newest_complete = header.number;
         }
     }
 
@@ -68,7 +73,7 @@ impl World {
         if shown.is_some_and(|shown| shown.stamp.packet == header.number) {
             return;
         }
-        let acked = acked_states(history, packets, place, header).next();
+        let acked = acked_states(history, packets, place.versions, header).next();
         let acked = acked.or_else(|| history.newest(place.initial));
         // A packet updates an object only once.
         if let (Some(acked), Some(shown)) = (acked, shown)
@@ -111,8 +116,7 @@ impl World {
                 (!is_same).then_some(ChangeKind::Changed)
             }
         };
-        self.history.retain(shown, |_, _| false);
-        self.history.push(shown, stamp, class, cells);
+        self.history.set_copy(shown, stamp, class, cells);
         kind.map(|kind| ObjectChange { id: *id, class: class_shown, kind })
     }
 }

@@ -22,7 +22,7 @@ pub use peers::{PeerPlayStats, ServerEvent};
 use world::ServerWorld;
 pub use world::World;
 
-use super::budget::is_due;
+use super::budget::{TickLevels, is_due};
 use super::game::Declared;
 use super::header::PlayHeader;
 use super::input::{InputKind, InputLayout};
@@ -53,6 +53,7 @@ pub struct Server<I, T> {
     schedule: TickSchedule,
     /// The newest tick whose snapshots were not sent; `None` if all were.
     unsent: Option<u32>,
+    levels: TickLevels,
     logins: Logins,
     /// Players that have left, until the end of the frame.
     departed: Vec<PeerId>,
@@ -124,6 +125,7 @@ impl<I: Input, T: Transport> Server<I, T> {
             buffers: SceneBuffers::default(),
             schedule: TickSchedule::new(tick_rate, config.max_late_ticks, FIRST_TICK),
             unsent: None,
+            levels: TickLevels::default(),
             logins,
             departed: Vec::new(),
             events: VecDeque::new(),
@@ -206,10 +208,12 @@ impl<I: Input, T: Transport> Server<I, T> {
     }
 
     fn send_snapshots(&mut self, now: Duration, tick: u32) {
-        let Self { session, world, schedule, config, .. } = self;
+        let Self { session, world, schedule, config, levels, .. } = self;
         let ServerWorld { sender, players, custom, .. } = world;
-        for (&peer, player) in players {
+        levels.choose(config.snapshot_time, players.values().map(|player| &player.auto_level));
+        for (place, (&peer, player)) in players.iter_mut().enumerate() {
             let (Some(connection), Some(receiver)) = (player.connection, player.receiver) else {
+                player.auto_level.set_coded_updates(0);
                 continue;
             };
             let in_flight = sender.in_flight(receiver).unwrap_or(0);
@@ -217,7 +221,7 @@ impl<I: Input, T: Transport> Server<I, T> {
                 continue;
             }
             let Some(budget) = player.budget.snapshot() else { continue };
-            let level = player.level.or(config.auto_level.then(|| player.auto_level.level()));
+            let level = player.level.or(config.auto_level.then(|| levels.level(place)));
             if let Some(level) = level {
                 sender.set_level(receiver, level);
             }
@@ -230,6 +234,7 @@ impl<I: Input, T: Transport> Server<I, T> {
                 None => None,
             };
             let room = budget.saturating_sub(PlayHeader::BYTES);
+            let coded = sender.coded_updates();
             let Some(snapshot) = sender.snapshot_into(receiver, room, PREFIX, custom) else {
                 continue;
             };
@@ -245,6 +250,9 @@ impl<I: Input, T: Transport> Server<I, T> {
             player.snapshots.sent += 1;
             player.snapshots.bytes += size as u64;
             player.snapshots.incomplete += u64::from(!snapshot.is_complete);
+            let now_coded = sender.coded_updates();
+            let packed = now_coded.packed - coded.packed;
+            player.auto_level.set_coded_updates(packed + now_coded.modeled - coded.modeled);
         }
     }
 
