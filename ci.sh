@@ -360,6 +360,12 @@ bench() {
     (cd bench && cargo run --release --quiet -- "$@")
 }
 
+# bench-bevy SCENE [OPTION...]: a recorded scene by bevy_tightwire, bevy_replicon and lightyear. A
+# workspace that nothing else builds, not even the lints: the peers take minutes.
+bench_bevy() {
+    (cd bench/bevy && cargo run --release --quiet -- "$@")
+}
+
 # load [SECONDS]: a thousand clients and a server, as long in peace as in a flood.
 load() {
     TIGHTWIRE_LOAD_SECONDS=${1:-60} cargo test --release --quiet -p tightwire-net \
@@ -390,6 +396,12 @@ case "$verb" in
         shift
         "$verb" "$@"
         ;;
+    bench-bevy)
+        shift
+        # A path is that of the caller's folder, which is the project's.
+        scene=${1:+$(realpath "$1")}
+        bench_bevy "$scene" "${@:2}"
+        ;;
     same-packets) same_packets ;;
     clone-time) clone_time ;;
     compile-time)
@@ -402,6 +414,7 @@ case "$verb" in
         echo "       ./ci.sh fuzz [SECONDS [TARGET...]]|load [SECONDS]|soak [MINUTES]" >&2
         echo "       ./ci.sh same-packets|clone-time|compile-time" >&2
         echo "       ./ci.sh bench [--quick] [--packet NAME] [--json]" >&2
+        echo "       ./ci.sh bench-bevy SCENE [--frames N] [--runs N] [--clients N,N] [--only NAME]" >&2
         exit 2
         ;;
 esac

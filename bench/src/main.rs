@@ -10,6 +10,7 @@ mod protection;
 mod quantise;
 mod schemas;
 mod system;
+mod world;
 
 use harness::{Length, Row, measure};
 use std::time::Duration;
@@ -128,6 +129,9 @@ fn main() {
     if is_wanted(network::NAME) {
         objects.append(&mut network::run(options.length, options.json));
     }
+    if is_wanted(world::NAME) {
+        objects.append(&mut world::run(options.length, options.json));
+    }
     if options.json {
         println!("[\n{}\n]", objects.join(",\n"));
     }
@@ -135,7 +139,12 @@ fn main() {
 
 /// Returns the names that `--packet` accepts.
 fn names() -> impl Iterator<Item = &'static str> {
-    TABLES.iter().map(|table| table.name).chain([protection::NAME, system::NAME, network::NAME])
+    TABLES.iter().map(|table| table.name).chain([
+        protection::NAME,
+        system::NAME,
+        network::NAME,
+        world::NAME,
+    ])
 }
 
 fn parse(mut args: impl Iterator<Item = String>) -> Result<Options, String> {
@@ -229,5 +238,10 @@ mod tests {
     #[test]
     fn every_network_delivers() {
         assert!(!network::run(BRIEF, true).is_empty());
+    }
+
+    #[test]
+    fn every_world_reaches_its_receivers() {
+        assert_eq!(world::run(BRIEF, true).len(), 4);
     }
 }

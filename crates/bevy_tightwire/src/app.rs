@@ -11,6 +11,7 @@ use bevy_ecs::component::Mutable;
 use bevy_ecs::entity::MapEntities;
 use bevy_ecs::event::Event;
 use bevy_ecs::message::Message;
+use bevy_ecs::query::ArchetypeFilter;
 use bevy_ecs::resource::Resource;
 use tightwire::message::Delivery;
 use tightwire::play::Input;
@@ -23,7 +24,7 @@ use crate::message::{
     Channel, ClientChannel, EventPort, FromClient, Mapping, MessagePort, NetData, ServerChannel,
     ToClients, init_queue,
 };
-use crate::registry::{Audience, ColumnSettings, GroupEntry, Registry};
+use crate::registry::{Audience, ColumnSettings, Filter, Filters, GroupEntry, Registry};
 use crate::resource::{self, ResourceCodec, ResourceCopy};
 
 /// Registration of components, messages and the input. Both sides register the same; the order does
@@ -53,6 +54,9 @@ pub trait NetAppExt {
     ///
     /// A component that is only in groups is replicated only with the whole of one;
     /// [`replicate`](Self::replicate) it too if it may come alone.
+    ///
+    /// This is a method of its own, since no trait can be implemented for every component and for
+    /// tuples of components: to the compiler, a tuple might become a component.
     fn replicate_group<G: ComponentGroup>(&mut self) -> Registration<'_, G>;
 
     /// Replicates a component by a [`Codec`]: for components of other crates.
@@ -156,7 +160,12 @@ impl NetAppExt for App {
         let (places, group) = with_registry(self, |registrar| {
             let places = G::register(registrar);
             let groups = &mut registrar.registry.groups;
-            groups.push(GroupEntry { required: places.clone(), optional: Vec::new() });
+            groups.push(GroupEntry {
+                required: places.clone(),
+                optional: Vec::new(),
+                derivatives: Vec::new(),
+                filters: Filters::default(),
+            });
             (places, groups.len() - 1)
         });
         Registration { app: self, places, group: Some(group), typed: PhantomData }
@@ -327,6 +336,39 @@ impl<G> Registration<'_, G> {
             match self.group {
                 Some(group) => registrar.registry.groups[group].optional.push(place),
                 None => registrar.registry.columns[place].settings.is_loose = true,
+            }
+        });
+        self
+    }
+
+    /// Replicates the components only on entities that pass a filter, such as `With<Player>` or
+    /// `Or<(With<Player>, Without<Hidden>)>`. An entity that passes, or no longer passes, since
+    /// other components were inserted or removed, gets or loses the components on clients.
+    ///
+    /// Of several calls, one filter has to pass; a tuple of filters passes if each does.
+    pub fn only_if<F: ArchetypeFilter + 'static>(self) -> Self {
+        with_registry(self.app, |registrar| {
+            let filter = Filter::new::<F>(registrar.components);
+            match self.group {
+                Some(group) => registrar.registry.groups[group].filters.push(filter),
+                None => {
+                    if let Some(&place) = self.places.first() {
+                        registrar.registry.columns[place].filters.push(filter);
+                    }
+                }
+            }
+        });
+        self
+    }
+
+    /// Declares that `V` is the rate of change per second of `P`, both of them components of this
+    /// group: a velocity of a position, for example. The model then predicts `P` from `V`, and
+    /// playback interpolates `P` along a curve. Ignored if this is not the registration of a group.
+    pub fn derivative<V: NetComponent, P: NetComponent>(self) -> Self {
+        with_registry(self.app, |registrar| {
+            let pair = (registrar.add_derived::<V>(), registrar.add_derived::<P>());
+            if let Some(group) = self.group {
+                registrar.registry.groups[group].derivatives.push(pair);
             }
         });
         self

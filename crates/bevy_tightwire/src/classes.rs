@@ -27,6 +27,8 @@ pub(crate) struct Replication {
     groups: Vec<GroupEntry>,
     claims: HashMap<ArchetypeId, Claim>,
     by_component: HashMap<ComponentId, usize>,
+    /// Columns whose replication depends on a component, by the filters of their registrations.
+    filtered: HashMap<ComponentId, Vec<usize>>,
 }
 
 /// A class of objects.
@@ -100,6 +102,9 @@ impl Replication {
             for place in group.required.iter_mut().chain(&mut group.optional) {
                 *place = sorted_place[*place];
             }
+            for (of, base) in &mut group.derivatives {
+                (*of, *base) = (sorted_place[*of], sorted_place[*base]);
+            }
             group.required.sort_unstable();
             // Only the owner may learn whether the component is present.
             let is_for_all = |place: &usize| columns[*place].settings.audience == Audience::All;
@@ -110,7 +115,15 @@ impl Replication {
         // The group with the most components claims first.
         groups
             .sort_by(|a, b| (b.required.len(), &a.required).cmp(&(a.required.len(), &b.required)));
-        groups.dedup_by(|a, b| a.required == b.required);
+        groups.dedup_by(|later, first| {
+            let is_same = later.required == first.required;
+            if is_same {
+                first.filters.merge(&mut later.filters);
+                first.optional.append(&mut later.optional);
+                first.derivatives.append(&mut later.derivatives);
+            }
+            is_same
+        });
 
         let mut widths = Vec::new();
         for entry in &mut columns {
@@ -131,7 +144,44 @@ impl Replication {
         }
         let by_component =
             columns.iter().enumerate().map(|(place, entry)| (entry.component, place)).collect();
-        Ok(Self { columns, classes, protocol, groups, claims: HashMap::new(), by_component })
+        let mut filtered: HashMap<_, Vec<usize>> = HashMap::new();
+        for (place, entry) in columns.iter().enumerate() {
+            for component in entry.filters.components() {
+                filtered.entry(component).or_default().push(place);
+            }
+        }
+        for group in &groups {
+            for component in group.filters.components() {
+                filtered.entry(component).or_default().extend(&group.required);
+            }
+        }
+        let claims = HashMap::new();
+        Ok(Self { columns, classes, protocol, groups, claims, by_component, filtered })
+    }
+
+    /// Returns the columns whose replication depends on a component.
+    pub(crate) fn filtered_by(&self, component: ComponentId) -> &[usize] {
+        self.filtered.get(&component).map_or(&[], Vec::as_slice)
+    }
+
+    /// Iterates over the components on which filters depend.
+    pub(crate) fn deciding_components(&self) -> impl Iterator<Item = ComponentId> {
+        self.filtered.keys().copied()
+    }
+
+    /// Returns the names of the fields of components.
+    #[cfg(feature = "inspect")]
+    pub(crate) fn names(&self) -> Vec<String> {
+        field_names(&self.columns)
+    }
+
+    /// Whether a field is a presence mask, and no component.
+    #[cfg(feature = "inspect")]
+    pub(crate) fn is_mask(field: &str) -> bool {
+        [Audience::All, Audience::Owner, Audience::Others].iter().any(|audience| {
+            let number = field.strip_prefix(mask_name(*audience));
+            number.is_some_and(|number| number.parse::<u8>().is_ok())
+        })
     }
 
     /// Returns the place of a component; `None` if it is not registered.
@@ -144,19 +194,23 @@ impl Replication {
         let Self { columns, classes, groups, claims, .. } = self;
         claims.entry(archetype.id()).or_insert_with(|| {
             let has = |place: &usize| archetype.contains(columns[*place].component);
-            let is_complete = |group: &GroupEntry| group.required.iter().all(has);
+            let is_complete = |group: &GroupEntry| {
+                group.required.iter().all(has) && group.filters.pass(archetype)
+            };
             let complete: Vec<_> =
                 (0..groups.len()).filter(|&group| is_complete(&groups[group])).collect();
             let group = complete.first().copied();
             let class = classes.iter().position(|class| class.group == group).unwrap_or(0);
             let is_sent = |place: &usize| {
                 let of_group = |&group: &usize| {
-                    let GroupEntry { required, optional } = &groups[group];
+                    let GroupEntry { required, optional, .. } = &groups[group];
                     required.contains(place) || optional.contains(place)
                 };
                 has(place)
                     && classes[class].fields[*place].is_some()
-                    && (columns[*place].settings.is_loose || complete.iter().any(of_group))
+                    && (columns[*place].settings.is_loose
+                        && columns[*place].filters.pass(archetype)
+                        || complete.iter().any(of_group))
             };
             let columns = (0..columns.len()).filter(is_sent).collect();
             Claim { class: class as u16, columns }
@@ -208,8 +262,13 @@ impl Class {
                 }
             }
         }
+        let derivatives = group.map_or(&[][..], |group| &groups[group].derivatives);
         for &place in required {
-            fields.push(field(&names[place], columns[place].column.shape(), Audience::All));
+            let mut field = field(&names[place], columns[place].column.shape(), Audience::All);
+            let base =
+                derivatives.iter().find(|(of, base)| *of == place && required.contains(base));
+            field.hints.derivative_of = base.map(|&(_, base)| names[base].as_str().into());
+            fields.push(field);
         }
         let of_group: Vec<_> = required.iter().map(|&place| names[place].as_str()).collect();
         let name = if of_group.is_empty() { REST.to_string() } else { of_group.join("+") };

@@ -95,6 +95,14 @@ pub(crate) trait InputKit: Send + Sync {
         transport: AnyTransport,
     ) -> Result<Box<dyn ClientFace>, PlayError>;
 
+    /// Describes the game for captures of its packets.
+    #[cfg(feature = "inspect")]
+    fn describe(
+        &self,
+        game: Game,
+        config: &tightwire::snapshot::Config,
+    ) -> Result<tightwire::play::GameDescription, PlayError>;
+
     /// Writes the input of the local player into the `Controls` of its entities.
     fn write_local_controls(&self, world: &mut World);
 
@@ -148,6 +156,15 @@ impl InputKit for NoInput {
         connect(game, config, token, transport)
     }
 
+    #[cfg(feature = "inspect")]
+    fn describe(
+        &self,
+        game: Game,
+        config: &tightwire::snapshot::Config,
+    ) -> Result<tightwire::play::GameDescription, PlayError> {
+        game.describe(config)
+    }
+
     fn write_local_controls(&self, _: &mut World) {}
 
     fn name(&self) -> Option<&'static str> {
@@ -174,6 +191,15 @@ impl<I: Input> InputKit for TypedInput<I> {
         transport: AnyTransport,
     ) -> Result<Box<dyn ClientFace>, PlayError> {
         connect(game.input::<I>(), config, token, transport)
+    }
+
+    #[cfg(feature = "inspect")]
+    fn describe(
+        &self,
+        game: Game,
+        config: &tightwire::snapshot::Config,
+    ) -> Result<tightwire::play::GameDescription, PlayError> {
+        game.input::<I>().describe(config)
     }
 
     fn write_local_controls(&self, world: &mut World) {

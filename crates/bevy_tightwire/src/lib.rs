@@ -119,6 +119,13 @@
 //!    [`net_despawn`](NetEntityCommandsExt::net_despawn).
 //!
 //! [`LagCompensation`] reads the world as a client saw it.
+//!
+//! # Tools
+//!
+//! `NetDiagnosticsPlugin` records round trip, loss, bytes and corrections as diagnostics of Bevy.
+//! With the feature `inspect`, `NetInspectPlugin` adds the bytes of each component, writes a
+//! capture for `tightwire inspect` and Wireshark, and serves a page that shows the packets of the
+//! running app bit by bit.
 #![forbid(unsafe_code)]
 
 mod app;
@@ -132,6 +139,8 @@ mod diagnostics;
 mod face;
 mod history;
 mod input;
+#[cfg(feature = "inspect")]
+mod inspect;
 mod lag;
 mod message;
 mod mode;
@@ -153,6 +162,8 @@ pub use component::{ComponentGroup, NetComponent, One, PredictGroup, WriteMode};
 #[cfg(feature = "diagnostics")]
 pub use diagnostics::NetDiagnosticsPlugin;
 pub use input::{Controls, LocalInput};
+#[cfg(feature = "inspect")]
+pub use inspect::{ComponentBytes, NetInspectPlugin, NetInspection};
 pub use lag::{LagCompensation, PastView};
 pub use message::{FromClient, NetData, NetTriggerExt, Recipients, ToClients, When};
 pub use mode::{

@@ -214,6 +214,8 @@ fn start_server(world: &mut World, mode: NetMode, transport: AnyTransport, gate:
         return begin(world, NetMode::Offline);
     };
     let config = world.resource::<NetConfig>().server.clone();
+    #[cfg(feature = "inspect")]
+    let transport = crate::inspect::wrap(world, transport, &config.snapshot, &config.session);
     let registry = world.resource::<Registry>();
     match registry.input.serve(game, config, gate, transport) {
         Ok(server) => {
@@ -235,6 +237,8 @@ fn start_client(world: &mut World, transport: AnyTransport, token: &[u8]) {
         return begin(world, NetMode::Offline);
     };
     let config = world.resource::<NetConfig>().client.clone();
+    #[cfg(feature = "inspect")]
+    let transport = crate::inspect::wrap(world, transport, &config.snapshot, &config.session);
     let registry = world.resource::<Registry>();
     match registry.input.connect(game, config, token, transport) {
         Ok(client) => {
@@ -250,7 +254,7 @@ fn start_client(world: &mut World, transport: AnyTransport, token: &[u8]) {
 }
 
 /// Declares the game, for the play layer, from the classes and messages of the app.
-fn declare(world: &World) -> Option<Game> {
+pub(crate) fn declare(world: &World) -> Option<Game> {
     let (Some(replication), Some(GameName { name, version })) =
         (world.get_resource::<Replication>(), world.get_resource::<GameName>())
     else {

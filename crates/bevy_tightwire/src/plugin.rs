@@ -220,7 +220,7 @@ fn finish_shared(app: &mut App) {
     });
     match replication {
         Ok(replication) => {
-            server::observe_removals(world, &replication);
+            server::observe_moves(world, &replication);
             world.insert_resource(replication);
         }
         Err(error) => log::error!("a component cannot be replicated: {error}"),

@@ -2,8 +2,12 @@
 
 use core::any::{TypeId, type_name};
 
+use bevy_ecs::archetype::Archetype;
 use bevy_ecs::component::{Component, ComponentId};
+use bevy_ecs::query::{ArchetypeFilter, FilteredAccess};
 use bevy_ecs::resource::Resource;
+use bevy_ecs::world::World;
+use std::sync::Arc;
 
 use crate::codec::{Codec, Derived};
 use crate::column::{Column, ColumnOf};
@@ -42,6 +46,8 @@ pub(crate) struct ColumnEntry {
     /// Path of the type.
     pub(crate) name: &'static str,
     pub(crate) settings: ColumnSettings,
+    /// Filters of the registration of this component alone.
+    pub(crate) filters: Filters,
 }
 
 /// Settings of a registered component.
@@ -72,6 +78,66 @@ pub(crate) enum Audience {
 pub(crate) struct GroupEntry {
     pub(crate) required: Vec<usize>,
     pub(crate) optional: Vec<usize>,
+    /// Components that are the rate of change of another component of the group.
+    pub(crate) derivatives: Vec<(usize, usize)>,
+    pub(crate) filters: Filters,
+}
+
+/// Filters of a registration. Entities that pass one of them are replicated; all, if there is none.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filters(Vec<Arc<Filter>>);
+
+impl Filters {
+    pub(crate) fn push(&mut self, filter: Filter) {
+        self.0.push(Arc::new(filter));
+    }
+
+    /// Adds the filters of another registration of the same components.
+    pub(crate) fn merge(&mut self, other: &mut Self) {
+        match self.0.is_empty() || other.0.is_empty() {
+            true => self.0.clear(),
+            false => self.0.append(&mut other.0),
+        }
+    }
+
+    pub(crate) fn pass(&self, archetype: &Archetype) -> bool {
+        let contains = |component| archetype.contains(component);
+        self.0.is_empty() || self.0.iter().any(|filter| (filter.passes)(&contains))
+    }
+
+    /// Iterates over the components that decide.
+    pub(crate) fn components(&self) -> impl Iterator<Item = ComponentId> {
+        self.0.iter().flat_map(|filter| filter.components.iter().copied())
+    }
+}
+
+/// Whether an archetype passes, given the components that it contains.
+type Passes = dyn Fn(&dyn Fn(ComponentId) -> bool) -> bool + Send + Sync;
+
+/// A filter of archetypes.
+pub(crate) struct Filter {
+    passes: Box<Passes>,
+    /// Components that decide.
+    components: Vec<ComponentId>,
+}
+
+impl Filter {
+    pub(crate) fn new<F: ArchetypeFilter + 'static>(world: &mut World) -> Self {
+        let state = F::init_state(world);
+        let mut access = FilteredAccess::default();
+        F::update_component_access(&state, &mut access);
+        let components = access.with_filters().chain(access.without_filters()).collect();
+        let passes = Box::new(move |contains: &dyn Fn(ComponentId) -> bool| {
+            F::matches_component_set(&state, &|component| contains(component))
+        });
+        Self { passes, components }
+    }
+}
+
+impl core::fmt::Debug for Filter {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Filter").field("components", &self.components).finish_non_exhaustive()
+    }
 }
 
 impl Registrar<'_> {
@@ -93,6 +159,7 @@ impl Registrar<'_> {
             component: self.components.register_component::<C>(),
             name: type_name::<C>(),
             settings: ColumnSettings::default(),
+            filters: Filters::default(),
         });
         columns.len() - 1
     }

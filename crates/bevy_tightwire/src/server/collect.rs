@@ -27,7 +27,8 @@ pub(crate) struct Collector {
     despawned: Vec<u32>,
     /// Slots of entities, and columns of their components that changed.
     changed: Vec<(u32, usize)>,
-    removed: Vec<(u32, ComponentId)>,
+    /// Slots of entities, and components that they lost, or gained if a filter depends on them.
+    moved: Vec<(u32, ComponentId)>,
     /// Slots and columns of components that contain an entity which was not replicated yet. They
     /// are written again in the next collection.
     unresolved: Vec<(u32, usize)>,
@@ -75,9 +76,10 @@ impl Collector {
         self.despawned.push(slot.0);
     }
 
-    pub(super) fn handle_removed(&mut self, slot: NetSlot, component: ComponentId) {
+    /// Notes a component that an entity lost, or gained if a filter depends on it.
+    pub(super) fn handle_moved(&mut self, slot: NetSlot, component: ComponentId) {
         if self.last.is_some() {
-            self.removed.push((slot.0, component));
+            self.moved.push((slot.0, component));
         }
     }
 
@@ -143,7 +145,7 @@ impl Collector {
         if !server.has_players() {
             // Without players nothing is collected. When the first one joins, the whole world is.
             self.spawned.clear();
-            self.removed.clear();
+            self.moved.clear();
             self.relevancy.clear();
             self.last = None;
             return;
@@ -167,10 +169,12 @@ impl Collector {
         if has_despawned || is_fresh {
             self.mark_references(world, replication);
         }
-        for (place, component) in self.removed.drain(..) {
+        for (place, component) in self.moved.drain(..) {
             if let Some(column) = replication.place_of(component) {
                 self.changed.push((place, column));
             }
+            let filtered = replication.filtered_by(component);
+            self.changed.extend(filtered.iter().map(|&column| (place, column)));
         }
         self.changed.append(&mut self.unresolved);
         self.write_changed(world, replication, server);

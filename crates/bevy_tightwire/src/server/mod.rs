@@ -5,7 +5,7 @@ mod relevancy;
 
 use bevy_app::prelude::*;
 use bevy_ecs::entity::Entity;
-use bevy_ecs::lifecycle::{HookContext, Remove};
+use bevy_ecs::lifecycle::{Add, HookContext, Remove};
 use bevy_ecs::observer::{Observer, On};
 use bevy_ecs::prelude::*;
 use bevy_ecs::world::DeferredWorld;
@@ -97,10 +97,15 @@ pub(crate) fn build(app: &mut App) {
     relevancy::build(app);
 }
 
-/// Notes each removed component of a replicated entity. `RemovedComponents` would miss some: Bevy
-/// clears them in each frame, and not each frame has a tick.
-pub(crate) fn observe_removals(world: &mut World, replication: &Replication) {
-    let components: Vec<_> = replication.columns.iter().map(|entry| entry.component).collect();
+/// Notes each removed component of a replicated entity, and each one that a filter depends on.
+/// `RemovedComponents` would miss some: Bevy clears them in each frame, and not each frame has a
+/// tick.
+pub(crate) fn observe_moves(world: &mut World, replication: &Replication) {
+    let deciding: Vec<_> = replication.deciding_components().collect();
+    let mut components: Vec<_> = replication.columns.iter().map(|entry| entry.component).collect();
+    components.extend(&deciding);
+    components.sort_unstable();
+    components.dedup();
     if components.is_empty() {
         return;
     }
@@ -111,12 +116,25 @@ pub(crate) fn observe_removals(world: &mut World, replication: &Replication) {
             let trigger = removed.trigger();
             if let (Some(_), Ok(slot)) = (trigger.new_archetype, slots.get(removed.entity)) {
                 for component in trigger.components {
-                    all.handle_removed(*slot, *component);
+                    all.handle_moved(*slot, *component);
                 }
             }
         },
     );
     world.spawn(observer.with_components(components));
+    if deciding.is_empty() {
+        return;
+    }
+    let observer = Observer::new(
+        |added: On<'_, '_, Add>, slots: Query<'_, '_, &NetSlot>, mut all: ResMut<'_, Collector>| {
+            if let Ok(slot) = slots.get(added.entity) {
+                for component in added.trigger().components {
+                    all.handle_moved(*slot, *component);
+                }
+            }
+        },
+    );
+    world.spawn(observer.with_components(deciding));
 }
 
 fn receive(world: &mut World) {

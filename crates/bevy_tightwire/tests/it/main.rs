@@ -5,8 +5,10 @@
 mod cost;
 mod extras;
 mod game;
+mod inspect;
 mod messages;
 mod prediction;
+mod prelude;
 mod random;
 mod replication;
 mod visibility;

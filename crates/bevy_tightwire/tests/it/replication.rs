@@ -143,6 +143,87 @@ fn a_client_that_comes_late_or_leaves_gets_and_loses_everything() {
     assert_eq!(count::<ConnectedClient>(&mut net.server), 0);
 }
 
+/// A component that is not replicated, and decides which others are.
+#[derive(Component)]
+struct Player;
+
+#[test]
+fn filters_decide_by_the_other_components_of_an_entity() {
+    fn filtered(app: &mut App) {
+        app.add_plugins(TightwirePlugins::new("filters", "1.0"));
+        app.replicate::<Label>();
+        app.replicate::<Health>().only_if::<With<Player>>();
+        app.replicate_group::<(Position, Heading)>().only_if::<Without<Player>>();
+    }
+    let mut net = net(1, filtered);
+    let server = net.server.world_mut();
+    let body = (Position([1.0, 2.0]), Heading(90.0));
+    let one = server.spawn((Replicated, Label("one".into()), Health(1), body)).id();
+    let other = server.spawn((Replicated, Label("other".into()), Health(2), body, Player)).id();
+    let has = |net: &bevy_tightwire::TestNet, entity: Entity| {
+        let copy = crate::game::remote(net, 0, entity).unwrap();
+        let copy = net.clients[0].world().entity(copy);
+        assert_eq!(copy.contains::<Position>(), copy.contains::<Heading>());
+        assert!(copy.contains::<Label>());
+        (copy.get::<Health>().map(|health| health.0), copy.contains::<Position>())
+    };
+    net.run(seconds(1.5));
+    assert_eq!((has(&net, one), has(&net, other)), ((None, true), (Some(2), false)));
+    let server = net.server.world_mut();
+    server.entity_mut(one).insert(Player);
+    server.entity_mut(other).remove::<Player>();
+    net.run(seconds(1.0));
+    assert_eq!((has(&net, one), has(&net, other)), ((Some(1), false), (None, true)));
+    // A change of what is filtered out is sent once it passes.
+    net.server.world_mut().get_mut::<Health>(other).unwrap().0 = 9;
+    net.run(seconds(1.0));
+    assert_eq!(has(&net, other), (None, true));
+    net.server.world_mut().entity_mut(other).insert(Player);
+    net.run(seconds(1.0));
+    assert_eq!(has(&net, other), (Some(9), false));
+}
+
+/// Velocity in units per second.
+#[derive(Component, Wire, Clone, Copy, PartialEq, Debug, Default)]
+struct Velocity(#[wire(min = -100.0, max = 100.0, resolution = 0.1)] [f32; 2]);
+
+/// Turns 20 bodies that fly in circles, and returns the bytes that a client received.
+fn bytes_of_flight(register: fn(&mut App)) -> u64 {
+    let mut net = net(1, register);
+    net.server.add_systems(
+        bevy_app::FixedUpdate,
+        |mut all: Query<(&mut Position, &mut Velocity)>| {
+            for (number, (mut position, mut velocity)) in (0u8..).zip(&mut all) {
+                let [x, y] = velocity.0;
+                let (sin, cos) = (0.02 + 0.003 * f32::from(number)).sin_cos();
+                velocity.0 = [x * cos - y * sin, x * sin + y * cos];
+                position.0 =
+                    core::array::from_fn(|axis| position.0[axis] + velocity.0[axis] / 64.0);
+            }
+        },
+    );
+    let body =
+        |number: u8| (Position([f32::from(number), 0.0]), Velocity([30.0, f32::from(number)]));
+    net.server.world_mut().spawn_batch((0..20).map(move |number| (Replicated, body(number))));
+    net.run(seconds(4.0));
+    assert_eq!(count::<Velocity>(&mut net.clients[0]), 20);
+    bevy_tightwire::client_stats(net.clients[0].world()).unwrap().snapshot_bytes
+}
+
+#[test]
+fn a_velocity_that_is_declared_as_one_saves_bytes() {
+    let plain = bytes_of_flight(|app| {
+        app.add_plugins(TightwirePlugins::new("flight", "1.0"));
+        app.replicate_group::<(Position, Velocity)>();
+    });
+    let declared = bytes_of_flight(|app| {
+        app.add_plugins(TightwirePlugins::new("flight", "1.0"));
+        app.replicate_group::<(Position, Velocity)>().derivative::<Velocity, Position>();
+    });
+    println!("{declared} bytes of {plain}");
+    assert!(declared < plain, "{declared} of {plain}");
+}
+
 fn only_health(app: &mut App, health: u8) -> Entity {
     let world = app.world_mut();
     let mut all = world.query::<(Entity, &Health)>();

@@ -34,7 +34,7 @@ fn game(app: &mut App) {
 }
 
 /// The client entities on the server, in the order of the clients.
-fn clients(net: &mut bevy_tightwire::TestNet) -> Vec<Entity> {
+pub(crate) fn clients(net: &mut bevy_tightwire::TestNet) -> Vec<Entity> {
     let world = net.server.world_mut();
     let mut clients: Vec<_> =
         world.query_filtered::<Entity, With<ConnectedClient>>().iter(world).collect();
