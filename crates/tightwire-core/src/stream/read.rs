@@ -170,13 +170,18 @@ impl RawStream for ReadStream<'_> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_text<T: TextBuffer>(&mut self, text: &mut T, max_len: usize) -> Result<(), ReadError> {
-        let (packet, last_word, position) = self.reader.parts();
-        let (position, refused) = text::read_at(text, packet, last_word, position, max_len);
-        if let Some(kind) = refused {
-            return self.refuse_at(kind, position);
-        }
+        let (packet, last_word, start) = self.reader.parts();
+        let (position, refused) = text::read_at(text, packet, last_word, start, max_len);
+        let start = self.reader.position();
         self.reader.go_to(position);
-        Ok(())
+        match refused {
+            None => Ok(()),
+            // The part that is missing, or is no padding, begins here; anything else refuses the text.
+            Some(kind @ (ErrorKind::UnexpectedEnd | ErrorKind::Padding)) => {
+                self.refuse_at(kind, position)
+            }
+            Some(kind) => self.refuse_at(kind, start),
+        }
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -128,8 +128,8 @@ pub(super) fn read_parts<S: RawStream, T: TextBuffer>(
     }
 }
 
-/// Reads the text at the bit `position` of a packet whose last word is known. Returns the position behind the text, or that of
-/// the refusal with its reason.
+/// Reads the text at the bit `position` of a packet whose last word is known. Returns the position behind the text, or behind
+/// what was read of it and the reason of the refusal.
 ///
 /// One call that takes and returns numbers: the checks and the copy would otherwise be repeated for
 /// every string of every type, and the address of a stream would force its state through memory. `"C"`
@@ -145,10 +145,8 @@ pub(super) extern "C" fn read_at<T: TextBuffer>(
     max_len: usize,
 ) -> (u64, Option<ErrorKind>) {
     let mut stream = ReadStream::from_parts(packet, last_word, position);
-    match read_parts(&mut stream, text, max_len) {
-        Ok(()) => (stream.position(), None),
-        Err(refused) => (refused.bit, Some(refused.kind)),
-    }
+    let refused = read_parts(&mut stream, text, max_len).err();
+    (stream.position(), refused.map(|refused| refused.kind))
 }
 
 /// Replaces the text by the bytes that were read, or returns why not.
