@@ -141,8 +141,8 @@ impl<'a, T: ?Sized> IntoTarget<'a, Shared, T> for &'a T {
 /// tightwire::decode_into(packet, &mut read)?;
 /// assert_eq!(read, order);
 ///
-/// let refused = tightwire::encode_explained(&Order::Walk { x: 3, y: 400 }, &mut [0; 8]);
-/// assert_eq!(refused.unwrap_err().to_string(), "Order.y at bit 9: 400 is not in -100..=100");
+/// let refused = tightwire::encode_explained(&Order::Walk { x: 3, y: 400 }, &mut buffer).unwrap_err();
+/// assert_eq!(refused.to_string(), "Order.y at bit 9: 400 is not in -100..=100");
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
 #[macro_export]
