@@ -379,7 +379,7 @@ impl Connections {
             if slot.timeout.is_some_and(|timeout| timeout <= instant) {
                 slot.handle_timeout(instant);
                 self.mark(place);
-            } else if slot.handle_time(now, instant) || slot.handle_probe_timeout(now) {
+            } else if slot.handle_time(now, instant) || slot.handle_probe_timeout(now, instant) {
                 self.mark(place);
             }
         }

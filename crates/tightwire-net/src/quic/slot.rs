@@ -62,6 +62,9 @@ pub(super) struct Slot {
     /// Time since which sent data is unacked, `None` if all is acked; and time of the last probe.
     unacked_since: Option<Duration>,
     last_probe: Duration,
+    /// Number of probes since one was acked, or a packet after it; and the packet of the last one.
+    probes: u32,
+    probe_number: u64,
     window: WindowState,
     guard: Guard,
     /// Whether the application has welcomed the peer.
@@ -134,6 +137,8 @@ impl Slot {
             sent: 0,
             unacked_since: None,
             last_probe: Duration::ZERO,
+            probes: 0,
+            probe_number: 0,
             window,
             guard,
             new_address: None,
@@ -249,16 +254,26 @@ impl Slot {
         true
     }
 
-    /// Sends a probe if nothing is acked; returns whether it sent one.
+    /// Sends a probe if nothing is acked; returns whether one was due.
     ///
     /// QUIC doubles the interval after each probe, so that after an outage of some seconds it waits
     /// for as many again; and quinn acks nothing while its window is full. For a game that is too
-    /// long.
-    pub(super) fn handle_probe_timeout(&mut self, now: Duration) -> bool {
+    /// long. QUIC keeps an entry for each probe until a packet as new is acked, so a peer that acks
+    /// none of them, and stays by sending other packets, is disconnected.
+    pub(super) fn handle_probe_timeout(&mut self, now: Duration, instant: Instant) -> bool {
         if self.next_probe().is_none_or(|time| time > now) {
             return false;
         }
+        if self.guard.is_acked(self.probe_number) {
+            self.probes = 0;
+        }
+        self.probes += 1;
+        if self.probes > MAX_PROBES {
+            self.end(instant, Reason::violation("packets are not acknowledged"));
+            return true;
+        }
         self.last_probe = now;
+        self.probe_number = self.guard.next_number();
         self.is_probing = true;
         self.quinn.ping();
         true
@@ -515,3 +530,6 @@ const BYTES_PER_DATAGRAM: usize = 256;
 /// Time without an ack until the first probe, and between later ones.
 const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 const PROBE_INTERVAL: Duration = Duration::from_millis(250);
+/// Probes without an ack, after which a connection ends: a minute of them, in which an honest peer
+/// that can send acks some.
+const MAX_PROBES: u32 = 240;

@@ -152,7 +152,7 @@ impl PacketKey for GuardedKey {
     fn encrypt(&self, packet: u64, buffer: &mut [u8], header: usize) {
         if self.level == EncryptionLevel::OneRtt {
             let end = buffer.len().saturating_sub(self.inner.tag_len());
-            self.guard.handle_outgoing(buffer.get(header..end).unwrap_or_default());
+            self.guard.handle_outgoing(packet, buffer.get(header..end).unwrap_or_default());
         }
         self.inner.encrypt(packet, buffer, header);
     }

@@ -9,8 +9,11 @@ pub(super) enum Frame {
     /// A datagram that is not empty.
     Datagram,
     Crypto,
-    /// An ack with this many ranges.
-    Ack(u64),
+    /// An ack: the number of the newest packet, and of further ranges.
+    Ack {
+        newest: u64,
+        ranges: u64,
+    },
     /// A connection id that is issued or retired.
     ConnectionId,
     PathChallenge([u8; 8]),
@@ -55,7 +58,8 @@ impl<'a> Frames<'a> {
             // PING, HANDSHAKE_DONE, IMMEDIATE_ACK
             0x01 | 0x1e | 0x1f => Frame::Control,
             0x02 | 0x03 => {
-                self.skip(2)?;
+                let newest = self.number()?;
+                self.skip(1)?;
                 let ranges = self.number()?;
                 // Two numbers for each range, of a byte at least: more are not there.
                 if ranges > self.rest.len() as u64 / 2 {
@@ -65,7 +69,7 @@ impl<'a> Frames<'a> {
                 if kind == 0x03 {
                     self.skip(3)?;
                 }
-                Frame::Ack(ranges)
+                Frame::Ack { newest, ranges }
             }
             // RESET_STREAM
             0x04 => self.control(3)?,
@@ -183,8 +187,8 @@ mod tests {
         let cases: [(&[u8], &[Frame]); 12] = [
             (&[0, 0, 0], &[Frame::Padding]),
             (&[1, 0, 1], &[Frame::Control, Frame::Padding, Frame::Control]),
-            (&[2, 9, 0, 1, 0, 3, 2, 1], &[Frame::Ack(1), Frame::Control]),
-            (&[3, 9, 0, 0, 0, 1, 2, 3, 1], &[Frame::Ack(0), Frame::Control]),
+            (&[2, 9, 0, 1, 0, 3, 2, 1], &[Frame::Ack { newest: 9, ranges: 1 }, Frame::Control]),
+            (&[3, 9, 0, 0, 0, 1, 2, 3, 1], &[Frame::Ack { newest: 9, ranges: 0 }, Frame::Control]),
             (&[6, 0, 2, 7, 7, 1], &[Frame::Crypto, Frame::Control]),
             (&[0x08, 2, 7, 7], &[part(2, 0, 2)]),
             (&[0x0e, 2, 0x41, 0, 1, 7, 1], &[part(2, 256, 1), Frame::Control]),

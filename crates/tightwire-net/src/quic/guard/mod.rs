@@ -28,6 +28,10 @@ struct Inner {
     pieces: Pieces,
     is_paused: bool,
     received: ReceivedNumbers,
+    /// Numbers of the newest packet that was sent, and of the newest that was acked, after the
+    /// handshake; 0 if there is none.
+    newest_sent: u64,
+    newest_acked: u64,
     /// Work since the last [`Guard::take_work`]; [`WORK`] for each packet.
     work: u32,
     frames: u64,
@@ -95,6 +99,8 @@ impl Guard {
             pieces: Pieces::default(),
             is_paused: false,
             received: ReceivedNumbers::default(),
+            newest_sent: 0,
+            newest_acked: 0,
             work: 0,
             frames: 0,
             datagrams: 0,
@@ -132,6 +138,16 @@ impl Guard {
         }
     }
 
+    /// Returns the number of the next packet, after the handshake.
+    pub(super) fn next_number(&self) -> u64 {
+        self.lock().newest_sent.saturating_add(1)
+    }
+
+    /// Whether the packet with this number, or a newer one, is acked: QUIC has then forgotten it.
+    pub(super) fn is_acked(&self, number: u64) -> bool {
+        self.lock().newest_acked >= number
+    }
+
     /// Begins or ends path validation of a new address.
     pub(super) fn set_migrating(&self, is_migrating: bool) {
         self.lock().challenges = is_migrating.then(Challenges::default);
@@ -159,8 +175,9 @@ impl Guard {
     }
 
     /// A packet is going to be encrypted.
-    fn handle_outgoing(&self, payload: &[u8]) {
+    fn handle_outgoing(&self, number: u64, payload: &[u8]) {
         let mut inner = self.lock();
+        inner.newest_sent = inner.newest_sent.max(number);
         let Some(challenges) = &mut inner.challenges else { return };
         let mut frames = Frames::new(payload);
         while let Some(frame) = frames.take() {
@@ -255,6 +272,7 @@ impl Inner {
         if let Some(challenges) = &mut self.challenges {
             challenges.is_validated |= counts.answer.is_some() && counts.answer == challenges.sent;
         }
+        self.newest_acked = self.newest_acked.max(counts.newest_acked);
         self.datagrams += counts.datagrams as usize;
         self.frames += u64::from(counts.all());
         Ok(())
@@ -269,7 +287,8 @@ impl Inner {
                 Frame::Stream(_) => counts.parts += 1,
                 Frame::Datagram => counts.datagrams += 1,
                 Frame::Crypto => counts.crypto += 1,
-                Frame::Ack(ranges) => {
+                Frame::Ack { newest, ranges } => {
+                    counts.newest_acked = counts.newest_acked.max(newest);
                     counts.control += 1;
                     counts.ranges += ranges as u32;
                 }
@@ -332,6 +351,8 @@ struct FrameCounts {
     crypto: u32,
     control: u32,
     ranges: u32,
+    /// Number of the newest packet that the acks are for.
+    newest_acked: u64,
     ids: u32,
     /// The contents of a PATH_RESPONSE frame, if there was one.
     answer: Option<[u8; 8]>,

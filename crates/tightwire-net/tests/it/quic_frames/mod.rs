@@ -1,5 +1,6 @@
 //! Attacks of a peer that puts any frame into any packet: see `common::by_hand`.
 
+mod acks;
 mod addresses;
 mod by_hand;
 mod fair;
