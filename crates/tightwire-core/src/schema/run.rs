@@ -18,7 +18,7 @@ use super::dynamic::Dynamic;
 use super::equality::compares_lists;
 use super::error::DynamicError;
 use crate::stream::{
-    ErrorKind, Field, Name, RunError, Scope, Shape, Stream, Variant, run_op, run_ordinal,
+    ErrorKind, Field, Name, RunError, Shape, Stream, TraceScope, Variant, run_op, run_ordinal,
     runtime_array, tree_list, tree_option,
 };
 
@@ -269,7 +269,7 @@ impl<'s> Walk<'s> {
             return self.fields(&variant.fields, values, stream);
         }
         stream.name_next(&variant.name);
-        stream.enter(Scope::Group("variant"));
+        stream.enter(TraceScope::Group("variant"));
         self.path.push(Step::Name(&variant.name));
         let result = self.fields(&variant.fields, values, stream);
         self.path.pop();
@@ -384,7 +384,7 @@ impl<'s> Walk<'s> {
         else {
             return self.shape(&field.shape, value, stream);
         };
-        stream.enter(Scope::Object { type_name: name });
+        stream.enter(TraceScope::Object { type_name: name });
         let result = self.shape(&field.shape, value, stream);
         stream.leave();
         result
@@ -417,7 +417,7 @@ impl<'s> Walk<'s> {
 
 /// Refuses a value before its operation begins. A trace has a group in place of the value.
 fn refuse<S: Stream>(stream: &mut S, kind: ErrorKind) -> Result<(), S::Error> {
-    stream.enter(Scope::Group("refused"));
+    stream.enter(TraceScope::Group("refused"));
     let bit = stream.position();
     let result = stream.refuse_at(kind, bit);
     stream.leave();

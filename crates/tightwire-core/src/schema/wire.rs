@@ -8,7 +8,7 @@ use super::Schema;
 use super::validate::{MAX_CONDITION_DEPTH, MAX_DEPTH, MAX_NAME, MAX_NODES, MAX_SOURCE, validate};
 use super::wire_op::{number, op};
 use crate::stream::{
-    Binary, Condition, Field, Hints, Name, Op, Scope, Shape, Stream, Target, Variant, Wire,
+    Binary, Condition, Field, Hints, Name, Op, Shape, Stream, Target, TraceScope, Variant, Wire,
 };
 
 /// The wire form of docs/WIRE.md. A schema that [`Schema::new`] refuses is neither written nor
@@ -299,7 +299,7 @@ fn list<S: Stream, T>(
             items.push(blank());
         }
         let Some(item) = items.get_mut(index) else { break };
-        stream.enter(Scope::Index(index));
+        stream.enter(TraceScope::Index(index));
         let result = element(item, stream);
         stream.leave();
         result?;

@@ -4,7 +4,7 @@
 //! counts bits, and may leave a partial value behind, while `ByteWriter::write_wire` writes a value
 //! or nothing.
 
-use super::{ErrorKind, Op, RawStream, Scope, Value};
+use super::{ErrorKind, Op, RawStream, TraceScope, Value};
 
 /// Wraps another stream, and gives each number whole bytes: 1, 2, 4, 8 or 16, little-endian.
 ///
@@ -145,7 +145,7 @@ impl<S: RawStream> RawStream for ByteStream<S> {
     }
 
     #[inline]
-    fn enter(&mut self, scope: Scope<'_>) {
+    fn enter(&mut self, scope: TraceScope<'_>) {
         self.inner.enter(scope);
     }
 

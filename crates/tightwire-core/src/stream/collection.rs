@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::derived::set_some;
 use super::raw::group;
-use super::{ErrorKind, Pod, Scope, Stream, Target, check_not_failed, misuse};
+use super::{ErrorKind, Pod, Stream, Target, TraceScope, check_not_failed, misuse};
 
 /// A sequence of elements: an array, a slice, a `Vec`, or behind its feature an `ArrayVec`.
 pub trait Elements {
@@ -242,5 +242,5 @@ pub(super) fn one_of<S: Stream, T>(
     item: Target<'_, S::Access, T>,
     element: &mut impl FnMut(Target<'_, S::Access, T>, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    group!(S, stream, Scope::Index(index), element(item, stream))
+    group!(S, stream, TraceScope::Index(index), element(item, stream))
 }

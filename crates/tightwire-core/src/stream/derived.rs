@@ -425,7 +425,7 @@ pub fn pods<S: Stream, T: Pod>(
     items: Target<'_, S::Access, Vec<T>>,
     max_len: usize,
 ) -> Result<(), S::Error> {
-    group!(S, stream, super::Scope::Group("array"), collection::pods(stream, items, max_len))
+    group!(S, stream, super::TraceScope::Group("array"), collection::pods(stream, items, max_len))
 }
 
 /// A constant of a condition. A constant whose type is not `Wire` cannot be described as data: see

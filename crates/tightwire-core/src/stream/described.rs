@@ -7,7 +7,7 @@ use core::mem::{needs_drop, take};
 use super::collection::{begin_list, end_list};
 use super::float::compressed_slice;
 use super::raw::{group, operation};
-use super::{Number, Op, Scope, Stream, Target, Value, check_not_failed, int, text, vector};
+use super::{Number, Op, Stream, Target, TraceScope, Value, check_not_failed, int, text, vector};
 
 /// Reasons why an operation was not completed.
 #[derive(Debug)]
@@ -112,7 +112,7 @@ pub(crate) fn runtime_array<S: Stream, T: Default>(
     length: usize,
     element: impl FnMut(&mut T, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    group!(S, stream, Scope::Group("fixed_array"), each(stream, items, length, element))
+    group!(S, stream, TraceScope::Group("fixed_array"), each(stream, items, length, element))
 }
 
 /// [`Stream::array`] for a tree of values; a writer has its own copy of the tree, so `&mut` is
@@ -123,7 +123,7 @@ pub(crate) fn tree_list<S: Stream, T: Default>(
     max_len: usize,
     element: impl FnMut(&mut T, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    group!(S, stream, Scope::Group("array"), {
+    group!(S, stream, TraceScope::Group("array"), {
         let mut length = items.len();
         begin_list(stream, &mut length, max_len).and_then(|start| {
             each(stream, items, length, element)?;
@@ -139,7 +139,7 @@ pub(crate) fn tree_option<S: Stream, T: Default>(
     value: &mut Option<T>,
     inner: impl FnOnce(&mut T, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), S::Error> {
-    group!(S, stream, Scope::Group("option"), {
+    group!(S, stream, TraceScope::Group("option"), {
         let mut is_some = value.is_some();
         stream.named("is_some").bool(&mut is_some).and_then(|()| match is_some {
             true => inner(value.get_or_insert_default(), stream),
@@ -167,7 +167,7 @@ fn each<S: Stream, T: Default>(
             items.push(T::default());
         }
         let Some(item) = items.get_mut(index) else { break };
-        group!(S, stream, Scope::Index(index), element(item, stream))?;
+        group!(S, stream, TraceScope::Index(index), element(item, stream))?;
     }
     if length == 0 { check_not_failed(stream) } else { Ok(()) }
 }

@@ -113,15 +113,15 @@ impl FloatRange {
     /// bounds; the code of an infinity or NaN is unspecified.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn quantize(self, value: f32) -> u32 {
-        self.quantize_four([value; 4])[0]
+    pub fn quantise(self, value: f32) -> u32 {
+        self.quantise_four([value; 4])[0]
     }
 
     /// Returns the value of `code`. The largest code can be a rounding error above the upper bound.
     /// A code above [`max_code`](Self::max_code) is invalid, and its value unspecified.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn dequantize(self, code: u32) -> f32 {
+    pub fn dequantise(self, code: u32) -> f32 {
         if self.max_code < SMALL_CODES {
             // The same quotient without a division. Quotients of two numbers below 2^22 are at
             // least 2^-47 away from any point where an `f32` rounds, and the two roundings here are
@@ -129,13 +129,13 @@ impl FloatRange {
             let position = (f64::from(code) * (1.0 / f64::from(self.max_code))) as f32;
             return position * (self.max - self.min) + self.min;
         }
-        self.dequantize_four([code; 4])[0]
+        self.dequantise_four([code; 4])[0]
     }
 
     /// Quantises four values at a time, for vector units. Each step rounds to `f32`, in this order:
     /// the order is part of the wire format.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn quantize_four(self, values: [f32; 4]) -> [u32; 4] {
+    fn quantise_four(self, values: [f32; 4]) -> [u32; 4] {
         let position = (f32x4::new(values) - self.min) / (self.max - self.min);
         let position = position.fast_max(f32x4::ZERO).fast_min(f32x4::ONE);
         let rounded = position * self.max_code as f32 + 0.5;
@@ -149,7 +149,7 @@ impl FloatRange {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn dequantize_four(self, codes: [u32; 4]) -> [f32; 4] {
+    fn dequantise_four(self, codes: [u32; 4]) -> [f32; 4] {
         let codes = if self.max_code < SMALL_CODES {
             code_float(codes)
         } else {
@@ -196,11 +196,11 @@ pub(super) fn compressed<S: Stream>(
             stream.refuse_at(ErrorKind::NotFinite, start)?;
         }
         // The code of an infinity or NaN is unspecified; the refusal keeps it from being sent.
-        code = u64::from(range.quantize(*value));
+        code = u64::from(range.quantise(*value));
         return stream.raw_fitting(&mut code, range.width());
     }
     stream.raw_offset(&mut code, range.max_code.into())?;
-    value.put(range.dequantize(code as u32));
+    value.put(range.dequantise(code as u32));
     Ok(())
 }
 
@@ -225,11 +225,11 @@ pub(super) fn compressed_array<S: Stream, const N: usize>(
             let start = stream.position();
             stream.refuse_at(ErrorKind::NotFinite, start)?;
         }
-        codes.copy_from_slice(&range.quantize_four(four)[..N]);
+        codes.copy_from_slice(&range.quantise_four(four)[..N]);
     }
     super::vector::codes(stream, &mut codes, range.width(), range.max_code)?;
     if S::READING {
-        values.copy_from_slice(&range.dequantize_four(widened(&codes))[..N]);
+        values.copy_from_slice(&range.dequantise_four(widened(&codes))[..N]);
     }
     Ok(())
 }
@@ -258,7 +258,7 @@ pub(super) fn compressed_slice<S: Stream>(
         let mut finite = true;
         by_fours(values, codes, |values| {
             finite &= all_finite(values);
-            range.quantize_four(values)
+            range.quantise_four(values)
         });
         if !finite {
             cold_path();
@@ -268,7 +268,7 @@ pub(super) fn compressed_slice<S: Stream>(
     }
     super::vector::codes(stream, codes, range.width(), range.max_code)?;
     if S::READING {
-        by_fours(codes, values, |codes| range.dequantize_four(codes));
+        by_fours(codes, values, |codes| range.dequantise_four(codes));
     }
     Ok(())
 }
@@ -341,8 +341,8 @@ mod tests {
             for step in 0..2000 {
                 let code = (u64::from(max_code) * step / 1999) as u32;
                 let divided = code as f32 / max_code as f32 * 10.5 - 3.0;
-                assert_eq!(range.dequantize(code), divided, "{code} of {max_code}");
-                assert_eq!(range.dequantize_four([code; 4]), [divided; 4]);
+                assert_eq!(range.dequantise(code), divided, "{code} of {max_code}");
+                assert_eq!(range.dequantise_four([code; 4]), [divided; 4]);
             }
         }
     }

@@ -32,7 +32,7 @@ pub fn compressed_fields<S: Stream, const N: usize>(
         for (value, field) in values.iter_mut().zip(&fields) {
             *value = **field;
         }
-        (codes, not_finite) = lanes.quantize(values);
+        (codes, not_finite) = lanes.quantise(values);
     }
     for index in 0..N {
         if S::WRITING && not_finite >> index & 1 != 0 {
@@ -48,7 +48,7 @@ pub fn compressed_fields<S: Stream, const N: usize>(
         codes[index] = code as u32;
     }
     if S::READING {
-        for (field, value) in fields.iter_mut().zip(lanes.dequantize(codes)) {
+        for (field, value) in fields.iter_mut().zip(lanes.dequantise(codes)) {
             field.put(value);
         }
     }
@@ -77,7 +77,7 @@ impl Lanes {
 
     /// Returns the codes, and a mask of the values that are not finite.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn quantize(&self, values: [f32; 4]) -> ([u32; 4], u32) {
+    fn quantise(&self, values: [f32; 4]) -> ([u32; 4], u32) {
         let values = f32x4::new(values);
         let not_finite = (values * 0.0).is_nan().to_bitmask();
         let position = (values - self.min) / self.span;
@@ -87,7 +87,7 @@ impl Lanes {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn dequantize(&self, codes: [u32; 4]) -> [f32; 4] {
+    fn dequantise(&self, codes: [u32; 4]) -> [f32; 4] {
         (code_float(codes) / self.max_code * self.span + self.min).to_array()
     }
 }

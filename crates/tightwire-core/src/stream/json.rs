@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 
 use super::tree::printable;
-use super::{Node, Number, Scope, Trace, Value};
+use super::{Node, Number, Trace, TraceScope, Value};
 
 /// Levels of the tree that are written. Readers may be recursive: serde_json stops at 128 levels,
 /// and a node and its list of children are two.
@@ -86,9 +86,9 @@ impl Serialize for Branch<'_> {
         }
         let Self { node, depth } = *self;
         let (group, type_name) = match node.scope() {
-            Some(Scope::Object { type_name }) => (Some("object"), Some(type_name)),
-            Some(Scope::Group(name)) => (Some(name), None),
-            Some(Scope::Index(_)) => (Some("element"), None),
+            Some(TraceScope::Object { type_name }) => (Some("object"), Some(type_name)),
+            Some(TraceScope::Group(name)) => (Some(name), None),
+            Some(TraceScope::Index(_)) => (Some("element"), None),
             None => (None, None),
         };
         let width = node.bit_count() as usize;

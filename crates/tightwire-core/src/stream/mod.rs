@@ -71,7 +71,7 @@ pub use int::Int;
 #[doc(hidden)]
 pub use int::check_value;
 pub use measure::MeasureStream;
-pub use op::{Number, Op, Scope, Value};
+pub use op::{Number, Op, TraceScope, Value};
 pub use place::{IntoTarget, NamedTarget};
 pub use raw::RawStream;
 use raw::{group, operation};
@@ -404,7 +404,7 @@ pub trait Stream: RawStream {
         inner: impl FnOnce(Target<'_, Self::Access, T>, &mut Self) -> Result<(), Self::Error>,
     ) -> Result<(), Self::Error> {
         let value = place(self, value);
-        group!(Self, self, Scope::Group("option"), collection::option(self, value, inner))
+        group!(Self, self, TraceScope::Group("option"), collection::option(self, value, inner))
     }
 
     /// A vector of unquantised floats.
@@ -672,7 +672,12 @@ pub trait Stream: RawStream {
         element: impl FnMut(Target<'_, Self::Access, L::Item>, &mut Self) -> Result<(), Self::Error>,
     ) -> Result<(), Self::Error> {
         let items = place(self, items);
-        group!(Self, self, Scope::Group("array"), collection::array(self, items, max_len, element))
+        group!(
+            Self,
+            self,
+            TraceScope::Group("array"),
+            collection::array(self, items, max_len, element)
+        )
     }
 
     /// Elements whose number both sides know, each by `element`.
@@ -694,7 +699,7 @@ pub trait Stream: RawStream {
         group!(
             Self,
             self,
-            Scope::Group("fixed_array"),
+            TraceScope::Group("fixed_array"),
             collection::fixed_array(self, items, element)
         )
     }
@@ -728,7 +733,7 @@ pub trait Stream: RawStream {
         group!(
             Self,
             self,
-            Scope::Group("subset"),
+            TraceScope::Group("subset"),
             subset::subset(self, objects, selection, coding, element)
         )
     }
@@ -841,7 +846,12 @@ pub trait Stream: RawStream {
         value: impl IntoTarget<'a, Self::Access, T>,
     ) -> Result<(), Self::Error> {
         let value = place(self, value);
-        group!(Self, self, Scope::Object { type_name: type_name::<T>() }, T::serialize(value, self))
+        group!(
+            Self,
+            self,
+            TraceScope::Object { type_name: type_name::<T>() },
+            T::serialize(value, self)
+        )
     }
 
     /// Refuses the value that was just read, or is about to be written, for a reason of the

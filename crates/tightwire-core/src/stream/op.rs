@@ -131,7 +131,7 @@ pub enum Op {
 /// A group of operations: a step in the path of a field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Scope<'a> {
+pub enum TraceScope<'a> {
     /// A value with a serialize function of its own.
     Object {
         /// Name of the type, as [`core::any::type_name`] gives it.

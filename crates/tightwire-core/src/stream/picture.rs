@@ -7,7 +7,7 @@ use core::fmt;
 
 use super::ruler::draw_bits;
 use super::trace::short_type_name;
-use super::{ErrorKind, Node, Op, Scope, Trace, Value};
+use super::{ErrorKind, Node, Op, Trace, TraceScope, Value};
 
 /// Letters that mark fields in the tree and in the ruler; after the last letter they start again.
 const MARKS: &[u8] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -229,10 +229,10 @@ impl<'a> Picture<'a> {
                     _ => format!("{taken} bytes"),
                 }
             }
-            Some(Scope::Object { type_name }) if short_type_name(type_name) != node.name() => {
+            Some(TraceScope::Object { type_name }) if short_type_name(type_name) != node.name() => {
                 short_type_name(type_name)
             }
-            Some(Scope::Group(name)) => match content.children().filter(is_element).count() {
+            Some(TraceScope::Group(name)) => match content.children().filter(is_element).count() {
                 _ if content.has_refused() => name.into(),
                 0 => name.into(),
                 elements => format!("{name} of {elements}"),
@@ -320,7 +320,7 @@ fn shown_children<'a>(node: Node<'a>, depth: usize, everything: bool) -> Vec<Ite
 }
 
 fn is_element(node: &Node<'_>) -> bool {
-    matches!(node.scope(), Some(Scope::Index(_)))
+    matches!(node.scope(), Some(TraceScope::Index(_)))
 }
 
 /// Cuts a long value to the room of a row.
@@ -366,7 +366,9 @@ impl fmt::Display for Refusal<'_> {
                 write!(f, "{path} at bit {bit}: {} bytes are too many ({op})", text.len())
             }
             (Some(op), ..) => write!(f, "{path} at bit {bit}: {kind} ({op})"),
-            (_, _, Some(Scope::Group(name))) => write!(f, "{path} at bit {bit}: {kind} ({name})"),
+            (_, _, Some(TraceScope::Group(name))) => {
+                write!(f, "{path} at bit {bit}: {kind} ({name})")
+            }
             _ => write!(f, "{path} at bit {bit}: {kind}"),
         }
     }

@@ -11,7 +11,7 @@ use core::fmt::Debug;
 use core::hint::cold_path;
 
 use super::text::{self, TextBuffer};
-use super::{Access, ErrorKind, Op, Scope, Value};
+use super::{Access, ErrorKind, Op, TraceScope, Value};
 use crate::bits::contains_zero;
 
 /// The functions that a type of stream implements; [`Stream`](crate::stream::Stream) is then
@@ -204,7 +204,7 @@ pub trait RawStream: Sized {
 
     /// Called when a group of operations begins; a tracing stream adds it to the path.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn enter(&mut self, scope: Scope<'_>) {
+    fn enter(&mut self, scope: TraceScope<'_>) {
         let _ = scope;
     }
 

@@ -2,7 +2,7 @@
 
 use core::hint::cold_path;
 
-use super::{ErrorKind, Op, RawStream, Scope, Value};
+use super::{ErrorKind, Op, RawStream, TraceScope, Value};
 
 /// Wraps a stream that [merges](RawStream::MERGES), and collects fields into words: derived code
 /// serializes through it. The bytes are the same as field by field.
@@ -140,7 +140,7 @@ impl<'s, S: RawStream> Run<'s, S> {
     pub fn enter_variant(&mut self, name: &str) {
         if S::TRACES {
             self.stream.name_next(name);
-            self.stream.enter(Scope::Group("variant"));
+            self.stream.enter(TraceScope::Group("variant"));
         }
     }
 
@@ -314,7 +314,7 @@ impl<S: RawStream> RawStream for Run<'_, S> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn enter(&mut self, scope: Scope<'_>) {
+    fn enter(&mut self, scope: TraceScope<'_>) {
         self.stream.enter(scope);
     }
 

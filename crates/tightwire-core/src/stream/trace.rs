@@ -11,7 +11,7 @@ use alloc::vec::Vec;
 use core::panic::Location;
 
 use super::int::sign_extended;
-use super::{ErrorKind, Number, Op, RawStream, Scope, Trace, Value};
+use super::{ErrorKind, Number, Op, RawStream, Trace, TraceScope, Value};
 
 /// Runs another stream and records every operation: its parameters, its name or source location,
 /// its bits and its value.
@@ -59,15 +59,15 @@ impl<S: RawStream> TraceStream<S> {
     /// Creates a stream that records every operation on `inner`.
     #[must_use]
     pub fn new(inner: S) -> Self {
-        Self::with_root(inner, "", Scope::Group("packet"))
+        Self::with_root(inner, "", TraceScope::Group("packet"))
     }
 
     /// Like [`new`](Self::new), with an object of type `type_name` as the root.
     pub(super) fn of_object(inner: S, type_name: &str) -> Self {
-        Self::with_root(inner, &short_type_name(type_name), Scope::Object { type_name })
+        Self::with_root(inner, &short_type_name(type_name), TraceScope::Object { type_name })
     }
 
-    fn with_root(inner: S, name: &str, scope: Scope<'_>) -> Self {
+    fn with_root(inner: S, name: &str, scope: TraceScope<'_>) -> Self {
         Self {
             inner,
             trace: Trace::new(name, scope),
@@ -105,7 +105,7 @@ impl<S: RawStream> TraceStream<S> {
         }
         let next = self.trace.len();
         let Some(open) = self.open.last_mut() else { return false };
-        if matches!(self.trace.node(open.node).scope(), Some(Scope::Object { .. })) {
+        if matches!(self.trace.node(open.node).scope(), Some(TraceScope::Object { .. })) {
             return false;
         }
         let Some(first) = open.alone else {
@@ -125,7 +125,7 @@ impl<S: RawStream> TraceStream<S> {
     fn stands_for_an_element(&self) -> bool {
         for outer in self.trace.node(self.parent()).ancestors() {
             match outer.scope() {
-                Some(Scope::Index(_) | Scope::Group("option")) => return true,
+                Some(TraceScope::Index(_) | TraceScope::Group("option")) => return true,
                 _ if !outer.name().is_empty() => return false,
                 _ => {}
             }
@@ -224,14 +224,14 @@ impl<S: RawStream> RawStream for TraceStream<S> {
         });
     }
 
-    fn enter(&mut self, scope: Scope<'_>) {
+    fn enter(&mut self, scope: TraceScope<'_>) {
         let name = match (self.name.take(), scope) {
             (Some(name), _) => name,
-            (None, Scope::Index(index)) => format!("[{index}]"),
-            (None, Scope::Object { type_name }) if !self.stands_for_an_element() => {
+            (None, TraceScope::Index(index)) => format!("[{index}]"),
+            (None, TraceScope::Object { type_name }) if !self.stands_for_an_element() => {
                 short_type_name(type_name)
             }
-            (None, Scope::Object { .. } | Scope::Group(_)) => String::new(),
+            (None, TraceScope::Object { .. } | TraceScope::Group(_)) => String::new(),
         };
         let (parent, start) = (self.parent(), self.position());
         let node = self.trace.begin_group(&name, parent, start, scope);

@@ -7,7 +7,7 @@ use core::ops::Range;
 use core::panic::Location;
 use core::{iter, ptr};
 
-use super::{ErrorKind, Op, Scope, Value};
+use super::{ErrorKind, Op, TraceScope, Value};
 
 /// Operations of a stream as a tree of groups and operations. `Display` draws it.
 ///
@@ -74,7 +74,7 @@ const MAX_STEPS: usize = 32;
 
 impl Trace {
     /// Creates a trace with a root and no operations.
-    pub(super) fn new(name: &str, scope: Scope<'_>) -> Self {
+    pub(super) fn new(name: &str, scope: TraceScope<'_>) -> Self {
         let mut trace = Self { nodes: Vec::new(), refused: None, failure: None, bytes: Vec::new() };
         trace.push(name, 0, 0, NodeKind::of(scope));
         trace
@@ -146,7 +146,7 @@ impl Trace {
         name: &str,
         parent: usize,
         at: u64,
-        scope: Scope<'_>,
+        scope: TraceScope<'_>,
     ) -> usize {
         self.push(name, parent, at, NodeKind::of(scope))
     }
@@ -255,11 +255,11 @@ impl<'a> Node<'a> {
 
     /// The kind of group; `None` for an operation.
     #[must_use]
-    pub fn scope(self) -> Option<Scope<'a>> {
+    pub fn scope(self) -> Option<TraceScope<'a>> {
         match &self.record().kind {
-            NodeKind::Object { type_name } => Some(Scope::Object { type_name }),
-            NodeKind::Group(name) => Some(Scope::Group(name)),
-            NodeKind::Element(index) => Some(Scope::Index(*index)),
+            NodeKind::Object { type_name } => Some(TraceScope::Object { type_name }),
+            NodeKind::Group(name) => Some(TraceScope::Group(name)),
+            NodeKind::Element(index) => Some(TraceScope::Index(*index)),
             NodeKind::Operation { .. } => None,
         }
     }
@@ -355,11 +355,11 @@ impl fmt::Debug for Node<'_> {
 }
 
 impl NodeKind {
-    fn of(scope: Scope<'_>) -> Self {
+    fn of(scope: TraceScope<'_>) -> Self {
         match scope {
-            Scope::Object { type_name } => Self::Object { type_name: printable(type_name) },
-            Scope::Group(name) => Self::Group(printable(name)),
-            Scope::Index(index) => Self::Element(index),
+            TraceScope::Object { type_name } => Self::Object { type_name: printable(type_name) },
+            TraceScope::Group(name) => Self::Group(printable(name)),
+            TraceScope::Index(index) => Self::Element(index),
         }
     }
 }

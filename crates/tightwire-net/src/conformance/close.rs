@@ -66,7 +66,7 @@ pub(super) fn check<A: Transport, B: Transport>(
                 }
             })?;
         }
-        if received.is_none() && now - closed > harness.options.patience {
+        if received.is_none() && now - closed > harness.options.timeout {
             return Err(EndFault { end: other, fault: Fault::CloseNotHeard });
         }
         harness.end_frame(FRAME);
@@ -108,8 +108,8 @@ fn send_batches<A: Transport, B: Transport>(
         if backlog != progress.0 {
             progress = (backlog, harness.now());
         }
-        if harness.now() - progress.1 > harness.options.patience {
-            return Err(EndFault { end, fault: Fault::Stuck(harness.options.patience) });
+        if harness.now() - progress.1 > harness.options.timeout {
+            return Err(EndFault { end, fault: Fault::Stuck(harness.options.timeout) });
         }
     }
     Ok(())

@@ -64,7 +64,7 @@ impl<A: Transport, B: Transport> Harness<A, B> {
                     are_connected[end as usize] = true;
                     harness.connections[end as usize] = connection;
                 }
-                if !are_connected[end as usize] && harness.now() > options.patience {
+                if !are_connected[end as usize] && harness.now() > options.timeout {
                     return Err(EndFault { end, fault: Fault::NotConnected });
                 }
             }

@@ -145,9 +145,9 @@ pub(super) fn check_pause<A: Transport, B: Transport>(
             }
         }
         harness.end_frame(IDLE);
-        if harness.now() - last_arrival > harness.options.patience {
+        if harness.now() - last_arrival > harness.options.timeout {
             let lost = ledgers.iter().try_for_each(|(_, ledger)| ledger.check_complete());
-            let fault = lost.err().unwrap_or(Fault::Stuck(harness.options.patience));
+            let fault = lost.err().unwrap_or(Fault::Stuck(harness.options.timeout));
             return Err(EndFault { end: receiver, fault });
         }
     }
@@ -206,7 +206,7 @@ fn wait_for<A: Transport, B: Transport>(
         if state != progress.0 {
             progress = (state, harness.now());
         }
-        if harness.now() - progress.1 > harness.options.patience {
+        if harness.now() - progress.1 > harness.options.timeout {
             ledger.check_complete().map_err(|fault| EndFault { end: receiver, fault })?;
             let fault = Fault::Path("the backlog is not 0, but everything arrived");
             return Err(EndFault { end, fault });

@@ -91,7 +91,7 @@ pub struct Options {
     pub is_perfect: bool,
     /// Time without progress after which the suite gives up.
     /// Default: 30 s.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// Maximum bytes that may be accepted for an end that takes none.
     /// Default: 67,108,864.
     pub max_backlog: usize,
@@ -107,7 +107,7 @@ impl Default for Options {
             burst: 32,
             frame: Duration::from_millis(4),
             is_perfect: true,
-            patience: Duration::from_secs(30),
+            timeout: Duration::from_secs(30),
             max_backlog: 64 << 20,
             max_unreliable: 6 << 20,
         }

@@ -62,7 +62,7 @@ pub(super) fn check<A: Transport, B: Transport>(
         let is_sent = flows.iter().all(|flow| flow.is_sent(options.batches));
         let has_arrived = |all| flows.iter().all(|flow| flow.has_arrived(all));
         if is_sent && (has_arrived(true) || has_arrived(false) && quiet > SETTLED)
-            || quiet > options.patience
+            || quiet > options.timeout
         {
             break;
         }

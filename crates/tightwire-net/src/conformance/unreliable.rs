@@ -78,7 +78,7 @@ pub(super) fn check_pause<A: Transport, B: Transport>(
     let mut reliable = Ledger::new(end, Delivery::Reliable);
     let start = harness.now();
     while let Some(missing) = ledgers.iter().position(|ledger| ledger.counts().arrived == 0) {
-        if harness.now() - start > harness.options.patience {
+        if harness.now() - start > harness.options.timeout {
             let fault = Fault::HeldBack(UNRELIABLE[missing]);
             return Err(EndFault { end: receiver, fault });
         }

@@ -334,7 +334,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             let backlog = path.backlog.saturating_add(open.waiting_bytes());
             if !is_slow && !open.has_waiting() {
                 open.clear_stall();
-            } else if open.stalled_for(backlog, *now) >= config.patience {
+            } else if open.stalled_for(backlog, *now) >= config.stall_timeout {
                 failed.push((connection, Reason::TooSlow));
             }
             open.is_dropping = path.backlog > config.drop_unreliable_above();

@@ -54,7 +54,7 @@ pub struct SessionConfig {
     /// Time after which a blocked peer is disconnected. It starts over whenever the backlog becomes
     /// smaller than before: a slow line takes its time.
     /// Default: 5 s.
-    pub patience: Duration,
+    pub stall_timeout: Duration,
     /// Time since 1970 at which the session's own time is zero, for the expiry of tokens.
     /// Default: the time at which the configuration is made.
     pub unix_start: Duration,
@@ -130,7 +130,7 @@ impl Default for SessionConfig {
             max_clients: 64,
             hello_timeout: Duration::from_secs(5),
             max_backlog: 512 << 10,
-            patience: Duration::from_secs(5),
+            stall_timeout: Duration::from_secs(5),
             unix_start: SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default(),
             seed: RandomState::new().hash_one(0),
         }

@@ -340,7 +340,7 @@ fn ten_thousand_reliable_messages_in_one_frame_all_arrive() {
 fn a_peer_that_does_not_keep_up_loses_unreliable_messages_then_is_refused_then_leaves() {
     let net = Net::default();
     let limits =
-        SessionConfig { max_backlog: 60_000, patience: Duration::from_secs(2), ..config() };
+        SessionConfig { max_backlog: 60_000, stall_timeout: Duration::from_secs(2), ..config() };
     let (mut server, mut slow, mut good) =
         (server(limits, &net), client("1", &net), client("2", &net));
     settle(&mut server, &mut [&mut slow, &mut good], 0);

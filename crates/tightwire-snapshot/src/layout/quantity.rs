@@ -57,7 +57,7 @@ impl Quantity {
             }
             Self::Float(column) => Number::Float(f32::from_bits(cell(cells, column))),
             Self::Double(column) => Number::Double(f64::from_bits(joined(cells, column, 2) as u64)),
-            Self::Compressed(column, range) => Number::Float(range.dequantize(cell(cells, column))),
+            Self::Compressed(column, range) => Number::Float(range.dequantise(cell(cells, column))),
             Self::CommonBits(ref both) => {
                 let [a, b] = &**both;
                 // Floats have no common bits, and were refused when the test was built.

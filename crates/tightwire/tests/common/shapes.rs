@@ -225,14 +225,14 @@ fn leaf(rng: &mut Rng, op: &Op) -> Value {
         }
         Op::Float => float(rng.next() as i32 as f32 / 1024.0),
         Op::Double => Value::Number(Number::Double(rng.next() as i64 as f64 / 1024.0)),
-        Op::CompressedFloat(range) => float(range.dequantize(wide as u32 % (range.max_code() + 1))),
+        Op::CompressedFloat(range) => float(range.dequantise(wide as u32 % (range.max_code() + 1))),
         Op::Enumerate { count } => unsigned(wide % count as u128),
         Op::Vector { dimensions } => {
             Value::Vector((0..dimensions).map(|_| rng.next() as i32 as f32).collect())
         }
         Op::CompressedVector { dimensions, range } => {
             let mut code = || rng.next() as u32 % (range.max_code() + 1);
-            Value::Vector((0..dimensions).map(|_| range.dequantize(code())).collect())
+            Value::Vector((0..dimensions).map(|_| range.dequantise(code())).collect())
         }
         Op::Quaternion | Op::SmallestThree { .. } => Value::Vector(vec![0.0, 0.0, 0.0, 1.0]),
         Op::UnitVector { .. } => Value::Vector(vec![0.0, 1.0, 0.0]),

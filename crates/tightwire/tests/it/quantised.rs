@@ -238,7 +238,7 @@ fn the_top_of_a_range_has_a_code_of_its_own_range() {
         let range = FloatRange::new(0.0, top, 1.0);
         assert_eq!(range.max_code(), max_code);
         for value in [top, top.next_down(), top.next_up(), top * 2.0, f32::MAX] {
-            assert!(range.quantize(value) <= max_code, "{value} of {range:?}");
+            assert!(range.quantise(value) <= max_code, "{value} of {range:?}");
             let packet = written(|stream| stream.compressed_float(&mut { value }, range)).unwrap();
             let mut read = 0.0;
             let mut stream = ReadStream::new(&packet);
@@ -246,7 +246,7 @@ fn the_top_of_a_range_has_a_code_of_its_own_range() {
             // A code is one step, and up there a float is no finer than a step.
             assert!((read - value.min(top)).abs() <= 1.0, "{value} gives {read} of {range:?}");
         }
-        assert_eq!(range.quantize(top), max_code);
+        assert_eq!(range.quantise(top), max_code);
     }
 }
 
@@ -303,7 +303,7 @@ fn every_code_above_the_top_is_refused() {
         if code <= 100 {
             assert_eq!(read, Ok(()));
             assert!((-1.0..=1.0).contains(&value), "{value}");
-            assert_eq!(range.quantize(value), u32::from(code));
+            assert_eq!(range.quantise(value), u32::from(code));
         } else {
             assert_eq!(read, Err(ReadError { kind: ErrorKind::OutOfRange, bit: 0 }));
             assert_eq!(value, 7.0);
@@ -329,6 +329,6 @@ fn non_finite_floats_are_not_compressed() {
 fn finite_values_outside_the_range_become_its_bounds() {
     let range = FloatRange::new(-1.0, 1.0, 0.01);
     for (value, bound) in [(f32::MIN, -1.0), (-1.5, -1.0), (1.5, 1.0), (f32::MAX, 1.0)] {
-        assert_eq!(range.dequantize(range.quantize(value)), bound);
+        assert_eq!(range.dequantise(range.quantise(value)), bound);
     }
 }

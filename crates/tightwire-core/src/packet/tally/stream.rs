@@ -1,7 +1,7 @@
 //! The stream that counts the bits of another one.
 
 use super::place::Places;
-use crate::stream::{ErrorKind, Op, RawStream, Scope, Value};
+use crate::stream::{ErrorKind, Op, RawStream, TraceScope, Value};
 
 /// Runs another stream, and adds the bits of each operation to its place.
 #[derive(Debug)]
@@ -117,9 +117,9 @@ impl<S: RawStream> RawStream for TallyStream<'_, S> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn enter(&mut self, scope: Scope<'_>) {
+    fn enter(&mut self, scope: TraceScope<'_>) {
         let place = match scope {
-            Scope::Index(_) => {
+            TraceScope::Index(_) => {
                 let array = self.take_place();
                 self.places.element_of(array)
             }

@@ -189,7 +189,7 @@ pub(super) fn checked(op: &Op, mut value: Value) -> Result<Value, String> {
 fn in_range(op: &Op, value: &Value) -> bool {
     let within = |range: &FloatRange, number: f32| {
         // The top of the range may be a rounding error above the declared maximum.
-        let top = range.max().max(range.dequantize(range.max_code()));
+        let top = range.max().max(range.dequantise(range.max_code()));
         (range.min()..=top).contains(&number)
     };
     match (op, value) {
