@@ -100,6 +100,11 @@ impl<S: Socket> HandPeer<S> {
         self.spaces[Level::OneRtt as usize].received.len()
     }
 
+    /// Returns the first received packet after the handshake with this number or a larger one.
+    pub(crate) fn received_from(&self, number: u64) -> Option<u64> {
+        self.spaces[Level::OneRtt as usize].received.range(number..).next().copied()
+    }
+
     /// Sends to another id of the server from now on.
     pub(crate) fn switch_destination(&mut self, sequence: u64) {
         self.destination.clone_from(&self.issued[&sequence]);
