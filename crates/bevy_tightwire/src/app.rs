@@ -345,7 +345,7 @@ impl<G> Registration<'_, G> {
     /// `Or<(With<Player>, Without<Hidden>)>`. An entity that passes, or no longer passes, since
     /// other components were inserted or removed, gets or loses the components on clients.
     ///
-    /// Of several calls, one filter has to pass; a tuple of filters passes if each does.
+    /// Called several times, one of the filters has to pass; a tuple of filters passes if each does.
     pub fn only_if<F: ArchetypeFilter + 'static>(self) -> Self {
         with_registry(self.app, |registrar| {
             let filter = Filter::new::<F>(registrar.components);
