@@ -251,7 +251,7 @@ fn compressed_float<S: Stream>(stream: &mut S, op: &Json) -> Result<String, S::E
     assert_eq!(range.width(), number::<u32>(op, "width"), "{op}");
     let mut value = f32::from_bits(pattern::<S>(op) as u32);
     if S::WRITING {
-        assert_eq!(range.quantise(value), number::<u32>(op, "quantised"), "{op}");
+        assert_eq!(range.quantise(value), number::<u32>(op, "quantized"), "{op}");
     }
     stream.compressed_float(&mut value, range)?;
     Ok(format!("{:#010x}", value.to_bits()))
