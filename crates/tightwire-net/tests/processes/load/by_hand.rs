@@ -24,12 +24,12 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// Parses contents and number, as "packed-20"; admitted peers are "let-in-packed-1". Groups
+    /// Parses contents and number, as "packed-20"; admitted peers are "admitted-packed-1". Groups
     /// that attack at once have a plus between them.
     pub(super) fn all(kinds: &'a str) -> impl Iterator<Item = Self> {
         kinds.split('+').map(|group| {
             let (name, count) = group.rsplit_once('-').unwrap();
-            let kind = name.strip_prefix("let-in-").unwrap_or(name);
+            let kind = name.strip_prefix("admitted-").unwrap_or(name);
             Self { kind, is_admitted: kind != name, count: count.parse().unwrap() }
         })
     }

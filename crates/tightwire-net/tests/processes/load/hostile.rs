@@ -17,8 +17,8 @@ use crate::process::{become_idle, orders, print_line};
 pub(crate) fn run(address: SocketAddr, trust: &Trust, kind: &str) {
     let orders = orders();
     let mut hostile = Hostile::new(address);
-    let is_stranger = ["spinning", "garbage"].contains(&kind);
-    let mut insider = (!is_stranger).then(|| Insider::connect(address, trust));
+    let is_unconnected = ["spinning", "garbage"].contains(&kind);
+    let mut insider = (!is_unconnected).then(|| Insider::connect(address, trust));
     print_line("ready");
     let _ = orders.recv();
     become_idle();
@@ -37,8 +37,9 @@ pub(crate) fn run(address: SocketAddr, trust: &Trust, kind: &str) {
             insider.ask(asks);
         }
     }
-    let asked = insider.map_or(0, |insider| insider.asked);
-    print_line(&format!("datagrams={} messages={asked}", hostile.sent));
+    let (asked, end) = insider.map_or((0, None), |insider| (insider.asked, insider.end));
+    let end = end.map_or(String::new(), |reason| format!(" {reason}"));
+    print_line(&format!("datagrams={} messages={asked}{end}", hostile.sent));
 }
 
 /// An attacker with many ports.
@@ -132,6 +133,8 @@ struct Insider {
     address: SocketAddr,
     asked: u64,
     next_copy: usize,
+    /// Reason for which the server ended the connection; `None` while it lasts.
+    end: Option<String>,
 }
 
 impl Insider {
@@ -146,8 +149,17 @@ impl Insider {
         let client = Client::builder(config()).register(messages).token(&token());
         let client = client.build(transport).unwrap();
         let traffic = Traffic::new(start);
-        let mut insider =
-            Self { client, traffic, start, udp, copies, address, asked: 0, next_copy: 0 };
+        let mut insider = Self {
+            client,
+            traffic,
+            start,
+            udp,
+            copies,
+            address,
+            asked: 0,
+            next_copy: 0,
+            end: None,
+        };
         while insider.client.server().is_none() {
             insider.client.receive(insider.start.elapsed(), &mut insider.traffic);
             insider.client.transmit(insider.start.elapsed());
@@ -172,7 +184,7 @@ impl Insider {
         self.client.transmit(self.start.elapsed());
         while let Some(event) = self.client.poll_event() {
             if let SessionEvent::Disconnected { reason, .. } = event {
-                print_line(&format!("disconnected: {reason}"));
+                self.end = Some(reason.to_string());
             }
         }
     }

@@ -254,7 +254,7 @@ fn run(plan: &Plan) -> [f64; 2] {
 #[test]
 fn nothing_is_lost_in_a_crowd_and_a_flood_takes_no_memory() {
     let _alone = alone();
-    let kinds = &["spinning", "garbage", "forged", "insider", "packed-5+let-in-fragments-1"];
+    let kinds = &["spinning", "garbage", "forged", "insider", "packed-5+admitted-fragments-1"];
     let (clients, least) = (20, 0.2);
     let quick = Plan { clients, warm_up: 300, quiet: 800, flood: 300, kinds, least };
     let (clients, kinds) = (100, &KINDS);
@@ -330,14 +330,14 @@ const KINDS: [&str; 22] = [
     "fragments-60",
     "first-5",
     "half-open-20",
-    "let-in-packed-1",
-    "let-in-filled-1",
-    "let-in-ahead-1",
-    "let-in-fragments-1",
-    "let-in-fragments-5",
-    "packed-20+let-in-packed-1",
-    "fragments-20+let-in-fragments-1",
-    "half-open-20+let-in-filled-1",
+    "admitted-packed-1",
+    "admitted-filled-1",
+    "admitted-ahead-1",
+    "admitted-fragments-1",
+    "admitted-fragments-5",
+    "packed-20+admitted-packed-1",
+    "fragments-20+admitted-fragments-1",
+    "half-open-20+admitted-filled-1",
 ];
 /// Most memory of an unauthenticated peer, and of an admitted one in QUIC, in KiB: 0.5 and 7.0 MB in
 /// docs/RELIABILITY.md.
