@@ -32,7 +32,7 @@ use crate::stream::{ByteStream, Stream, Target, Trace, Wire};
 ///
 /// // Theirs arrives, in a packet of its own.
 /// let mut buffer = [0; 256];
-/// let sent = tightwire::encode(&theirs.clone(), &mut buffer)?;
+/// let sent = tightwire::encode(&theirs, &mut buffer)?;
 /// let received: Identity = tightwire::decode(sent)?;
 /// let lines: Vec<_> = ours.mismatch(&received).unwrap().iter().map(ToString::to_string).collect();
 /// assert_eq!(lines, [
@@ -55,10 +55,10 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Creates an identity in bits and without checks. A [`Protocol`](crate::packet::Protocol)
-    /// creates its own; this is for tools.
+    /// Creates the identity of a protocol that packs bits and has no checks. For tools: a
+    /// [`Protocol`](crate::packet::Protocol) creates its own.
     ///
-    /// Game and version have up to 255 bytes; a longer identity cannot be sent.
+    /// Game and version have up to 255 bytes each; an identity with longer ones cannot be sent.
     #[must_use]
     pub fn new(game: &str, version: &str, protection: Protection<()>, schema: Schema) -> Self {
         let (game, version) = (game.into(), version.into());
@@ -123,7 +123,7 @@ impl Identity {
         &self.schema
     }
 
-    /// Settings for the bytes of a packet, besides its layout.
+    /// Checks and packing, which decide the bytes of a packet together with its layout.
     pub(super) fn form(&self) -> Form {
         Form { checks: self.checks, packing: self.packing }
     }

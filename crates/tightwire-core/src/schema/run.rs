@@ -1,10 +1,10 @@
 //! The one function that reads, writes, measures and traces a tree by its schema.
 //!
 //! A schema runs the operations of streams (`stream/described.rs`), so that its bytes and traces
-//! equal those of the types: there is no second reader. Values and steps per packet are limited to
-//! four and 64 for each bit, plus a constant: this bounds the work that an untrusted schema can
-//! cause with fields and elements of zero bits. A writer refuses packets beyond the limit, since no
-//! reader would accept them.
+//! equal those of the types: there is no second reader. A packet may cause four values and 64 steps
+//! for each of its bits, plus a constant: without this limit, an untrusted schema could cause
+//! unbounded work with fields and elements of zero bits. A writer refuses packets beyond the limit,
+//! since no reader would accept them.
 
 use alloc::format;
 use alloc::string::String;

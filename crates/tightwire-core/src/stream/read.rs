@@ -176,7 +176,8 @@ impl RawStream for ReadStream<'_> {
         self.reader.go_to(position);
         match refused {
             None => Ok(()),
-            // The part that is missing, or is no padding, begins here; anything else refuses the text.
+            // A missing part and invalid padding are reported where they begin, an invalid length
+            // or text at the start of the operation.
             Some(kind @ (ErrorKind::UnexpectedEnd | ErrorKind::Padding)) => {
                 self.refuse_at(kind, position)
             }
