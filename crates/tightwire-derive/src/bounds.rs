@@ -1,4 +1,4 @@
-//! Trait bounds for the types of fields that depend on a type parameter.
+//! The `where` clause of a derived implementation.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};

@@ -140,7 +140,7 @@ pub(crate) fn stub(input: &DeriveInput) -> TokenStream {
     }
 }
 
-/// Access to the fields.
+/// Access of the generated code to the fields.
 #[derive(Clone, Copy)]
 pub(crate) enum Place {
     /// Each group of fields that is sent together is borrowed from the struct.
@@ -328,9 +328,9 @@ fn step(field: &Field, variant: usize, slot: &mut usize, place: Place) -> TokenS
 }
 
 /// Generates an option. A writer puts the bit and a short value into the word of the preceding
-/// fields. A reader does not know yet whether the value follows, and gets the bit and a value of one part
-/// by one call. The value is not coded in a closure: calling it would move the state of the run from
-/// registers to memory.
+/// fields. A reader learns from the bit whether a value follows, and reads the bit and a value of one
+/// operation by one call. The value is not coded in a closure: calling it would move the state of the
+/// run from registers to memory.
 fn optional(
     rule: &Rule,
     target: &TokenStream,
@@ -371,8 +371,8 @@ fn optional(
     }
 }
 
-/// Whether a value is certainly read by one operation, so that a packet which ends within it is refused at
-/// its first bit.
+/// Whether a value is known to be read by one operation: a packet that ends within it is then refused
+/// at its first bit.
 fn has_one_part(rule: &Rule) -> bool {
     match rule {
         Rule::Whole(ty) => is(ty, &INTS) || is(ty, &["bool", "f32"]),

@@ -63,9 +63,9 @@ pub(crate) fn check(when: &Expr, fields: &[ConditionField], place: usize) -> syn
                 );
                 return Err(usage.error(&message));
             }
-            // Behind its own condition and `&&`, the field was always sent.
-            let is_asked = |part: &&Expr| parts[..index].contains(part);
-            if field.when.as_ref().is_some_and(|own| !conjuncts(own).iter().all(is_asked)) {
+            // After the field's own condition and `&&`, the field was sent.
+            let is_tested = |part: &&Expr| parts[..index].contains(part);
+            if field.when.as_ref().is_some_and(|own| !conjuncts(own).iter().all(is_tested)) {
                 let message = format!(
                     "`{name}` is not always sent, and a reader then has its default: begin with \
                      its own condition and `&&`"

@@ -33,7 +33,7 @@ pub(crate) fn check(field: &Field, fields: &[Field], errors: &mut Errors) {
     if let Some(wraps) = wraps
         && numbers.as_ref().is_none_or(|numbers| numbers.is_scalar == Some(false))
     {
-        let message = "`wraps` is for a number whose range begins anew: an integer of up to 32 bits, \
+        let message = "`wraps` is for a number whose range wraps around: an integer of up to 32 bits, \
                        or a float with `min`, `max` and `resolution`";
         errors.add(wraps.name, message);
     }
@@ -52,7 +52,7 @@ pub(crate) fn check(field: &Field, fields: &[Field], errors: &mut Errors) {
         }
     }
     if let (Some(reference), None) = (reference, spatial) {
-        let message = "`reference` is for the position of what others move with: add `spatial`";
+        let message = "`reference` is for the position that other objects move with: add `spatial`";
         errors.add(reference.name, message);
     }
     if let Some(rotation) = rotation {
@@ -110,7 +110,7 @@ fn derivative(
         of.as_ref().is_some_and(|given| member_name(&given.value) == name)
     };
     if names(other, &field.name()) {
-        return Err(format!("`{name}` is the derivative of this field: only one can be"));
+        return Err(format!("`{name}` is the derivative of this field: they cannot both be"));
     }
     let first = fields.iter().find(|other| names(other, &name));
     if let Some(first) = first.filter(|first| first.member != field.member) {
@@ -122,8 +122,8 @@ fn derivative(
     ] {
         if !is_number {
             return Err(format!(
-                "{whose} has no codes to predict with: a derivative and what it changes are integers \
-                 with a range, or floats and vectors with `min`, `max` and `resolution`"
+                "{whose} is no number with a range: a derivative and its field must be integers with a range, \
+                 or floats and vectors with `min`, `max` and `resolution`"
             ));
         }
     }

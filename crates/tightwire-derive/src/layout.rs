@@ -128,7 +128,7 @@ fn slots(fields: &[Field]) -> Vec<TokenStream> {
     slots
 }
 
-/// The levels of the type's shape, of type `u32`.
+/// Returns the number of levels of the type's shape, as an expression of type `u32`.
 fn depth(item: &Item<Field>) -> TokenStream {
     let (own, fields): (u32, Vec<&Field>) = match &item.body {
         Body::Struct(fields) => (1, fields.iter().collect()),
@@ -150,8 +150,8 @@ fn depth(item: &Item<Field>) -> TokenStream {
     quote_spanned!(item.name.span() => ::tightwire::__private::depth(#known, &[#(#others),*]))
 }
 
-/// The levels around the innermost value of a rule, and how many that value has if it can be more
-/// than one.
+/// Returns the number of levels around the innermost value of a rule, and the number of levels of
+/// that value as an expression; `None` if it has one level.
 fn levels(rule: &Rule) -> (u32, Option<TokenStream>) {
     let inside = |rule: &Rule| {
         let (levels, inside) = levels(rule);
@@ -170,7 +170,8 @@ fn levels(rule: &Rule) -> (u32, Option<TokenStream>) {
     }
 }
 
-/// The type is asked as a whole: that it is `Wire` is all that is known of one with parameters.
+/// Returns the levels of a type that is serialized by its own `Wire`, as in [`levels`]. The
+/// expression names the whole type, since `T: Wire` is the only bound of a type with parameters.
 fn whole_levels(ty: &Type) -> (u32, Option<TokenStream>) {
     match plain_levels(ty) {
         Some(levels) => (levels, None),
@@ -178,7 +179,7 @@ fn whole_levels(ty: &Type) -> (u32, Option<TokenStream>) {
     }
 }
 
-/// The arrays around a number.
+/// Returns the number of arrays around a number; `None` if the innermost type is not a number.
 fn plain_levels(ty: &Type) -> Option<u32> {
     match peeled(ty) {
         Type::Array(array) => plain_levels(&array.elem).map(|levels| levels + 1),
@@ -186,12 +187,13 @@ fn plain_levels(ty: &Type) -> Option<u32> {
     }
 }
 
-/// Whether an array of floats is certainly a vector of a schema.
+/// Whether an array of floats is known to be short enough for a vector of a schema.
 pub(crate) fn is_short(len: &Expr) -> bool {
     whole_literal(len).is_some_and(|len| len <= MAX_DIMENSIONS)
 }
 
-/// The length of a vector that is an array, and longer than a vector of a schema, or perhaps so.
+/// Returns the length of an array of floats that may be too long for a vector of a schema; `None`
+/// for other types and for [short](is_short) arrays.
 pub(crate) fn long_array(vector: &Type) -> Option<&Expr> {
     match peeled(vector) {
         Type::Array(array) => Some(&array.len).filter(|len| !is_short(len)),
@@ -199,10 +201,10 @@ pub(crate) fn long_array(vector: &Type) -> Option<&Expr> {
     }
 }
 
-/// The most components of a vector, as the library's schemas have it.
+/// Maximum number of components of a vector in a schema; the library has the same constant.
 const MAX_DIMENSIONS: i128 = 64;
 
-/// The width of a value.
+/// Returns the width of a value.
 pub(crate) fn width(rule: &Rule) -> Width {
     let fixed = |bits: TokenStream| Width::Fixed(some(&bits));
     match rule {
