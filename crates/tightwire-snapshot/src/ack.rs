@@ -7,7 +7,7 @@ use super::check::Checksums;
 /// Acks of the newest snapshots, for any message or packet from the receiver to the sender, as
 /// often as there is one: 25 bits while nothing is lost, and at most 57.
 ///
-/// Each ack covers the 33 newest snapshots, so that acks may get lost, doubled, or come late. An
+/// Each ack covers the 33 newest snapshots, so that acks may get lost, duplicated, or come late. An
 /// ack has a sum over the checksums of these snapshots: a sender that sent other ones ignores it.
 ///
 /// ```

@@ -213,7 +213,7 @@ impl Error for SetError {
 #[non_exhaustive]
 pub enum ReceiveError {
     /// The snapshot is older than the newest one, or the same: normal on a network that reorders or
-    /// doubles.
+    /// duplicates.
     Late,
     /// The baseline packet did not arrive here, or is no longer kept: baselines never go back.
     UnknownBaseline,

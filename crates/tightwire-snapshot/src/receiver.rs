@@ -37,7 +37,7 @@ use tightwire_core::stream::{ReadError, Wire};
 /// assert_eq!((change.kind, Some(change.class)), (ChangeKind::Spawned, protocol.class_index::<u16>()));
 /// assert_eq!(receiver.get::<u16>(7), Some(300));
 ///
-/// // The network doubled it.
+/// // The network duplicated the packet.
 /// assert_eq!(receiver.handle_snapshot(packet), Err(snapshot::ReceiveError::Late));
 /// # Ok::<(), Box<dyn core::error::Error>>(())
 /// ```
@@ -132,7 +132,7 @@ impl Receiver {
     /// # Errors
     ///
     /// [`ReceiveError`], and the world is unchanged. [`ReceiveError::Late`] is normal on a network
-    /// that reorders or doubles packets.
+    /// that reorders or duplicates packets.
     pub fn handle_snapshot(&mut self, packet: &[u8]) -> Result<Received, ReceiveError> {
         self.handle(packet, None)
     }
@@ -152,13 +152,12 @@ impl Receiver {
         self.handle(packet, Some(trace))
     }
 
-    /// Accepts snapshots of any sender from now on, beginning with a keyframe. For a receiver that
-    /// goes on with another sender, as one that was restarted, whose snapshots it otherwise
-    /// [refuses](ReceiveError::OtherSender). Objects keep their states until a snapshot is
-    /// complete.
+    /// Accepts a keyframe of any sender as the next snapshot. Without this call, a receiver
+    /// [refuses](ReceiveError::OtherSender) the snapshots of another sender, for example of a server
+    /// that was restarted. Objects keep their states until a snapshot is complete.
     ///
-    /// A [`Playback`](crate::Playback) of the same world starts over too if the ticks of the sender
-    /// do.
+    /// If the new sender's ticks start over, a [`Playback`](crate::Playback) of the same world
+    /// starts over too.
     ///
     /// ```
     /// use tightwire::snapshot::{self, Leaving};
@@ -242,8 +241,8 @@ impl Receiver {
         self.world.iter().map(|(id, shown)| (id, shown.class))
     }
 
-    /// Iterates over the objects that are a `T`, in the order of their ids. Leaves out an object
-    /// that the sender sent and that is no valid `T`, as text that is not UTF-8.
+    /// Iterates over the objects that are a `T`, in the order of their ids. Leaves out objects whose
+    /// cells are no valid `T`, for example text that is not UTF-8.
     ///
     /// ```
     /// # use tightwire::snapshot::{self, Leaving};
@@ -269,12 +268,12 @@ impl Receiver {
         &self.protocol
     }
 
-    /// All places of objects, in the order of their ids.
+    /// Returns the slots of all objects, in the order of their ids.
     pub(super) fn entries(&self) -> Entries<'_> {
         self.world.entries()
     }
 
-    /// The class of the object at a place, if it is there.
+    /// Returns the class of the object in a slot; `None` if the object has despawned.
     pub(super) fn class_at(&self, place: u32) -> Option<u16> {
         let shown = self.world.shown_at(place)?;
         shown.cells.map(|_| shown.class)
@@ -284,7 +283,7 @@ impl Receiver {
     ///
     /// # Errors
     ///
-    /// [`ReadError`] if the sender sent no valid `T`, as text that is not UTF-8.
+    /// [`ReadError`] if the object's cells are no valid `T`, for example text that is not UTF-8.
     pub fn read<T: Wire + 'static>(
         &self,
         id: impl Into<ObjectId>,
@@ -302,9 +301,9 @@ impl Receiver {
         self.read(id, &mut value).ok()?.then_some(value)
     }
 
-    /// Returns an object as a tree of values, if it exists: for programs that have no Rust type for
-    /// it, as with a protocol [from a description](Protocol::from_description). `None` also if the
-    /// sender sent no valid value, as text that is not UTF-8.
+    /// Returns an object as a tree of values, for programs that have no Rust type for it, such as
+    /// tools with a protocol [from a description](Protocol::from_description). `None` if the object
+    /// does not exist, or its cells are no valid value, for example text that is not UTF-8.
     ///
     /// ```
     /// use tightwire::snapshot::{self, Leaving};

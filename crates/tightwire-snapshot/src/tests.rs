@@ -50,7 +50,7 @@ impl Rng {
     }
 }
 
-/// A network that loses, delays, doubles and reorders packets.
+/// A network that loses, delays, duplicates and reorders packets.
 #[derive(Clone, Copy)]
 struct BadNetwork {
     loss: u32,

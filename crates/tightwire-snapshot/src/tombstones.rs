@@ -1,4 +1,5 @@
-//! Objects that have despawned and lost their slots, as long as the history goes back to them.
+//! Despawned objects that have lost their slots, kept for lag compensation while the history covers
+//! them.
 
 use alloc::collections::VecDeque;
 
@@ -34,7 +35,7 @@ impl Tombstones {
         }
     }
 
-    /// Returns the newest versions of the object that go back to `time`.
+    /// Returns the versions of the last object with this id that existed at `time` or before.
     pub(super) fn find(&self, history: &History, id: ObjectId, time: f64) -> Option<Versions> {
         let goes_back = |versions| {
             let mut states = history.iter(versions);

@@ -24,9 +24,10 @@ struct Slot {
     max: u32,
     /// First bit of the code in that word.
     shift: u8,
-    /// First bit of the code, with the packet split into consecutive words, as it is written.
+    /// First bit of the code in its word, with the packet split into consecutive words: the writer
+    /// fills one after the other.
     word_shift: u8,
-    /// One of these words ends with the code, or within it.
+    /// Whether one of these words ends with the code, or within it.
     ends_word: bool,
 }
 

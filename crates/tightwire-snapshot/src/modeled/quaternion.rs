@@ -1,5 +1,5 @@
-//! Rotations: quaternions, order x, y, z, w. By the rules of `logistic`, and square roots, which
-//! IEEE 754 rounds in one way too.
+//! Rotations as quaternions, in the order x, y, z, w. The arithmetic follows the rules of `logistic`,
+//! so that all machines compute the same bits; IEEE 754 defines the rounding of square roots too.
 
 pub(super) type Quaternion = [f32; 4];
 /// Axis times half the angle.
@@ -10,17 +10,17 @@ pub(super) type Matrix = [[f32; 3]; 3];
 pub(super) const IDENTITY: Quaternion = [0.0, 0.0, 0.0, 1.0];
 const HALF_ROOT: f32 = core::f32::consts::FRAC_1_SQRT_2;
 
-/// Returns the component that half a code means.
+/// Returns the change of a component per half a code.
 pub(super) fn half_code(max: i64) -> f32 {
     HALF_ROOT / max as f32
 }
 
-/// Returns the codes, with 8 fraction bits, of a component of 1.
+/// Returns the number of codes in a component of 1, with 8 fraction bits.
 pub(super) fn codes_per_unit(max: i64) -> f32 {
     128.0 * max as f32 / HALF_ROOT
 }
 
-/// Returns the component that a code means.
+/// Returns the component of a code.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn component(code: u32, max: i64, half_code: f32) -> f32 {
     (2 * i64::from(code) - max) as f32 * half_code
@@ -40,7 +40,7 @@ pub(super) fn from_cells(cells: &[u32], max: i64, half_code: f32) -> Quaternion 
     }
 }
 
-/// Returns the square root, and 0 for what is negative.
+/// Returns the square root; 0 for negative numbers and NaN.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn root(square: f32) -> f32 {
     if square > 0.0 { libm::sqrtf(square) } else { 0.0 }
@@ -69,7 +69,8 @@ const LOG_SHARES: [f32; 5] = [5.0 / 11.0, 4.0 / 9.0, 3.0 / 7.0, 2.0 / 5.0, 1.0 /
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn log(q: &Quaternion) -> Turn {
     let sign = if q[3] < 0.0 { -1.0 } else { 1.0 };
-    // acos(w) / sqrt(1 - w * w) in 1 - w, whose coefficients are k / (2 * k + 1) of the one before.
+    // The series of acos(w) / sqrt(1 - w * w) in powers of 1 - w: each coefficient is k / (2 * k + 1)
+    // times the one before.
     let t = 1.0 - q[3] * sign;
     let factor = LOG_SHARES.iter().fold(1.0, |factor, share| 1.0 + factor * t * share) * sign;
     [q[0] * factor, q[1] * factor, q[2] * factor]
@@ -137,9 +138,9 @@ mod tests {
         }
     }
 
-    /// Codes of a hostile packet may be no rotation at all.
+    /// The codes of a hostile packet need not be those of a rotation.
     #[test]
-    fn no_cells_make_a_rotation_that_is_not_finite() {
+    fn rotations_of_any_cells_are_finite() {
         for max in [1, 511, u32::MAX] {
             for index in 0..5 {
                 let cells = [index, max, 0, max];
