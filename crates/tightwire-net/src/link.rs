@@ -227,7 +227,7 @@ impl Link {
         // All numbers are drawn whether they are needed or not: a change of one chance does not
         // change the other decisions.
         let draws: [f64; 8] = core::array::from_fn(|_| self.random.next_unit());
-        let [burst, lost, doubled, held, corrupted, jitter, more, bit] = draws;
+        let [burst, lost, duplicated, held, corrupted, jitter, more, bit] = draws;
         let LinkConfig { latency, loss, bursts, duplication, reordering, corruption, .. } =
             self.config;
         let mut loss = loss;
@@ -259,7 +259,7 @@ impl Link {
             self.stats.corrupted += 1;
         }
         self.fly(arrival, datagram, flipped, ends);
-        if doubled < duplication {
+        if duplicated < duplication {
             self.stats.duplicated += 1;
             self.fly(arrival.saturating_add(part(latency, more)), datagram, None, ends);
         }

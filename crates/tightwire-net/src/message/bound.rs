@@ -4,15 +4,15 @@ use super::{MessageError, Stage};
 use tightwire_core::schema::ObjectId;
 use tightwire_core::stream::{ErrorKind, ReadError};
 
-/// The event that a message belongs to: see [`Route::at_tick`](super::Route::at_tick) and
+/// The tick or object that a message is bound to: see [`Route::at_tick`](super::Route::at_tick) and
 /// [`Route::with_object`](super::Route::with_object).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Bound {
-    /// The message is of this tick, of which it has the lowest 16 bits:
-    /// [`tick_near`](Self::tick_near) returns the whole tick.
+    /// Lowest 16 bits of the tick that the message belongs to; [`tick_near`](Self::tick_near)
+    /// returns the whole tick.
     Tick(u16),
-    /// The message is about this object.
+    /// Object that the message is about.
     Object(ObjectId),
 }
 
@@ -20,8 +20,8 @@ impl Bound {
     /// Largest id of an object that a message can be bound to.
     pub const MAX_OBJECT: ObjectId = ObjectId((1 << 20) - 1);
 
-    /// Returns the tick of a message, which is the one closest to `tick` with its lowest bits;
-    /// `None` if the message is not bound to a tick.
+    /// Returns the tick that the message is bound to: of the ticks with its lowest 16 bits, the one
+    /// closest to `tick`. `None` if the message is bound to an object.
     ///
     /// ```
     /// use tightwire::message::Bound;

@@ -18,7 +18,7 @@ use tightwire_core::schema::ObjectId;
 /// ```
 #[derive(Wire, Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Delivery {
-    /// May be lost, doubled, or come in any order.
+    /// May be lost, duplicated, or come in any order.
     Unreliable,
     /// May be lost; a late batch is dropped, so the newest is the last to come.
     UnreliableSequenced,

@@ -5,8 +5,7 @@ use core::ops::AddAssign;
 use super::peer::Peer;
 use super::{Message, MessageError, Messenger, PeerId};
 
-/// Messages and the bytes of their bodies and headers; a message of this side to itself has no
-/// header.
+/// Messages, and the bytes of their bodies and headers. A message to the local side has no header.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Traffic {
     /// Number of messages.
@@ -21,12 +20,12 @@ pub struct Traffic {
 pub struct MessageStats {
     /// Messages written for peers; once for each recipient.
     pub sent: Traffic,
-    /// Messages queued for a stage, from peers and from this side itself; not those that are
-    /// handled at once.
+    /// Messages queued for a stage, from peers and from the local side; not those that are handled
+    /// at once.
     pub received: Traffic,
     /// Messages that were drained, or whose handler returned no error.
     pub handled: u64,
-    /// Messages that were refused when they came or were read, or failed in the handler.
+    /// Messages that were refused on arrival or when read, or whose handler returned an error.
     pub refused: u64,
 }
 
@@ -52,7 +51,7 @@ pub struct PeerStats {
     pub received: Traffic,
     /// Batches that the transport took.
     pub batches_sent: u64,
-    /// Batches that the transport refused, and the batches behind them.
+    /// Batches that the transport refused, and the batches queued behind them.
     pub batches_lost: u64,
     /// Batches that were received.
     pub batches_received: u64,

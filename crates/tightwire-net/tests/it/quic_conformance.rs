@@ -93,8 +93,8 @@ fn promises_are_kept_with_200_ms_of_jitter() {
 }
 
 #[test]
-fn promises_are_kept_with_a_third_doubled() {
-    judge("33 % doubled", LinkConfig { duplication: 0.33, ..latency() }, 6);
+fn promises_are_kept_with_a_third_duplicated() {
+    judge("33 % duplicated", LinkConfig { duplication: 0.33, ..latency() }, 6);
 }
 
 #[test]

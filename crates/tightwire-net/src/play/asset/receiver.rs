@@ -120,7 +120,7 @@ impl AssetReceiver {
         Ok(())
     }
 
-    /// Declines an offer, or gives up an asset that is on its way.
+    /// Declines an offer, or cancels a download.
     ///
     /// # Errors
     ///
@@ -142,9 +142,9 @@ impl AssetReceiver {
         let id = chunk.id;
         let place = self.place(id)?;
         let download = &mut self.downloads[place];
-        let has = download.bytes.len();
-        let end = has.checked_add(chunk.bytes.len());
-        let is_next = chunk.offset as usize == has && !chunk.bytes.is_empty();
+        let received = download.bytes.len();
+        let end = received.checked_add(chunk.bytes.len());
+        let is_next = chunk.offset as usize == received && !chunk.bytes.is_empty();
         if !is_next || end.is_none_or(|end| end > download.requested as usize) {
             return Err(AssetError::BadChunk { id });
         }
@@ -236,11 +236,11 @@ impl AssetReceiver {
 impl Download {
     /// Returns the number of requested chunks that have not arrived whole.
     fn in_flight(&self) -> usize {
-        let come = self.bytes.len() as u32;
-        if come == self.requested {
+        let received = self.bytes.len() as u32;
+        if received == self.requested {
             return 0;
         }
-        (self.requested.div_ceil(CHUNK) - come / CHUNK) as usize
+        (self.requested.div_ceil(CHUNK) - received / CHUNK) as usize
     }
 
     /// Appends received bytes. Memory grows with them, at most to the length of the asset, so that

@@ -18,7 +18,7 @@ impl<I: Input, T: Transport> Client<I, T> {
         self.assets.accept(id, cached)
     }
 
-    /// Declines the offer of an asset, or gives up one that is on its way.
+    /// Declines the offer of an asset, or cancels its download.
     ///
     /// # Errors
     ///

@@ -82,7 +82,7 @@ impl InputLog {
         }
     }
 
-    /// Forgets all inputs, for a connection that starts anew.
+    /// Forgets all inputs, for a new connection.
     pub(crate) fn clear_all(&mut self) {
         (self.filled, self.newest, self.acked) = (0, None, None);
     }

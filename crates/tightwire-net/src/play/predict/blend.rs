@@ -90,7 +90,8 @@ impl Blends {
         blend.class = row.class;
         blend.is_switch |= is_switch;
         let size = protocol.offset_size(row.class, &blend.offset);
-        // Switching between two times moves an object by its speed, and is no error.
+        // An object whose prediction begins or ends is shown at another time, and moves by the
+        // distance that it covers in between: that is no misprediction.
         let is_far = size.distance > config.snap || size.angle.to_degrees() > config.snap_angle;
         let is_snap = is_far && !is_switch;
         if is_snap || blend.offset.is_empty() {
@@ -111,8 +112,8 @@ impl Blends {
         }
     }
 
-    /// Lets all offsets fade. Exponentially, so that errors that follow each other add up without
-    /// starting anew.
+    /// Lets all offsets fade exponentially: a correction during the blend of another one adds to
+    /// its offset, and does not restart the blend.
     pub(super) fn advance(
         &mut self,
         protocol: &Protocol,

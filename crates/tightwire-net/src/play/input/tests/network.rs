@@ -1,10 +1,10 @@
-//! Frames that are lost, late, doubled and out of order.
+//! Frames that are lost, late, duplicated and out of order.
 
 use super::*;
 
 const TICKS: u32 = 3000;
 
-/// A frame on its way to the server.
+/// A frame in flight to the server.
 struct Sent {
     arrives: u32,
     /// Ticks of the inputs that the frame must have, counted from the start.
@@ -39,7 +39,7 @@ fn run_network(seed: u64, loss: u64, latency: u64, jitter: u64, lead: u32) -> (f
             let acked = log.acked().map(|acked| acked.wrapping_sub(start));
             let is_sent = |&tick: &u32| logged[tick as usize].is_some() && acked != Some(tick);
             let count = (0..=made).rev().take(32).take_while(is_sent).count() as u32;
-            // Some frames are doubled.
+            // Some frames are duplicated.
             for _ in 0..=u32::from(random.below(10) == 0) {
                 if random.below(100) >= loss {
                     let (arrives, inputs) = (delay(&mut random), made + 1 - count..=made);
