@@ -217,16 +217,16 @@ impl<'a> Session<'a> {
                 let ack = tightwire::decode::<Ack>(data.split_off(..8)?);
                 self.sender.handle_ack(self.id, ack.unwrap_or_default());
             }
-            _ => self.begin_anew(choice),
+            _ => self.start_over(choice),
         }
         let in_flight = self.sender.in_flight(self.id);
         assert!(in_flight.is_some_and(|count| count <= 97), "{in_flight:?} packets in flight");
         Some(())
     }
 
-    /// The application makes a new sender, a new view of the sender, or lets the receiver begin
-    /// anew.
-    fn begin_anew(&mut self, choice: u8) {
+    /// The application makes a new sender, a new view of the sender, or lets the receiver start
+    /// over.
+    fn start_over(&mut self, choice: u8) {
         if choice & 1 != 0 {
             self.receiver.resync();
             assert_eq!(self.receiver.ack(), None);

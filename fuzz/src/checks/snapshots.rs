@@ -18,7 +18,7 @@ const LOST: u8 = 0b1010_1010;
 /// A receiver that got some honest snapshots, these, and the honest next ones.
 ///
 /// To make one takes a hundred times as long as to read a packet, so each is kept. A refused
-/// snapshot changes nothing; after one that was accepted, the receiver begins anew with the same
+/// snapshot changes nothing; after one that was accepted, the receiver starts over with the same
 /// snapshots.
 struct Scene {
     receiver: snapshot::Receiver,

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_what_resolution_and_offset_say() {
+    fn times_use_resolution_and_offset() {
         assert_eq!(interface(1_000_000, 0).time(1_500_000), Duration::from_millis(1500));
         assert_eq!(interface(1 << 10, -1).time(3 << 9), Duration::from_millis(500));
         assert_eq!(interface(1, 7).time(3), Duration::from_secs(10));
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn times_that_no_duration_holds_are_the_nearest() {
+    fn times_out_of_range_are_clamped() {
         assert_eq!(interface(1, -8).time(7), Duration::ZERO);
         assert_eq!(interface(1, i64::MIN).time(0), Duration::ZERO);
         assert_eq!(interface(1, i64::MAX).time(u64::MAX), Duration::MAX);

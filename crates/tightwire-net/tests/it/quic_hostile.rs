@@ -145,7 +145,7 @@ fn protocol_violations_end_the_connection() {
         test_bed.run(20);
         let expected = Some(Reason::violation(expected));
         assert_eq!(test_bed.ended, expected);
-        assert_eq!(test_bed.close_reason(), expected, "both ends are told the same");
+        assert_eq!(test_bed.close_reason(), expected, "both ends have the same reason");
         let connection = test_bed.connection.unwrap();
         assert!(test_bed.server.send(connection, Delivery::Reliable, &[1, 0, 1]).is_err());
     }

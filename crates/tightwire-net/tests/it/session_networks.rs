@@ -31,7 +31,7 @@ fn networks() -> [(&'static str, LinkConfig); 9] {
         ("20 % loss", LinkConfig { loss: 0.2, ..latency() }),
         ("bursts", LinkConfig { bursts: bursts(), ..latency() }),
         ("200 ms jitter", LinkConfig { jitter: Duration::from_millis(200), ..latency() }),
-        ("33 % doubled", LinkConfig { duplication: 0.33, ..latency() }),
+        ("33 % duplicated", LinkConfig { duplication: 0.33, ..latency() }),
         ("33 % reordered", LinkConfig { reordering: 0.33, ..latency() }),
         ("everything", everything()),
     ]
@@ -109,8 +109,8 @@ fn deliveries_keep_their_promises_over_quic() {
             for (number, report) in (1..).zip(&reports) {
                 let stats = door.network.stats(SERVER.into(), address(number));
                 let lost = stats.lost as f64 / stats.sent as f64;
-                let told = report.path.loss;
-                assert!((told - lost).abs() < 0.02, "{name}: {told}, where {lost} were lost");
+                let reported = report.path.loss;
+                assert!((reported - lost).abs() < 0.02, "{name}: {reported}, but {lost} were lost");
             }
         }
     }
@@ -196,8 +196,8 @@ fn both_ends_get_the_same_reason_under_heavy_loss() {
             arena.join(&mut door, newer.clone(), &token(&key(), 6));
             arena.join(&mut door, session_config(), &[]);
             let is_over = |arena: &Arena<_, _>| {
-                let told = |(_, transcript): &(_, Transcript)| transcript.reasons().len() == 1;
-                arena.transcript.reasons().len() == 3 && arena.clients[1..].iter().all(told)
+                let has_ended = |(_, transcript): &(_, Transcript)| transcript.reasons().len() == 1;
+                arena.transcript.reasons().len() == 3 && arena.clients[1..].iter().all(has_ended)
             };
             let time = arena.run(MINUTE, is_over);
             let reasons = |client: usize| arena.clients[client].1.reasons();

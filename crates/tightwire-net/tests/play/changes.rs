@@ -84,7 +84,7 @@ fn an_engine_that_copies_what_changed_shows_the_same_world() {
             let world = player.client.world();
             let shown: BTreeMap<_, _> = world.iter::<Tank>().collect();
             assert_eq!(copies.tanks, shown, "frame {number}");
-            // A time that is not told is of no use.
+            // `time` reports the time of the shown world.
             assert_eq!(player.client.time().shown, player.client.shown_time());
         }
         switches += usize::from(copies[0].predicted != before);

@@ -73,7 +73,7 @@ fn a_skipped_field_stays_or_gets_its_default() {
     assert_eq!((value.local, value.fresh), (9, 3));
     let Action::Say { text, local: 5 } = &value.action else { panic!("{value:?}") };
     assert_eq!(text, "something");
-    // Another variant is made anew.
+    // Another variant starts from its default.
     value.action = Action::Wait;
     tightwire::decode_into(&packet(&full()), &mut value).unwrap();
     assert_eq!(value.action, Action::Say { text: "something".into(), local: 0 });

@@ -276,7 +276,7 @@ impl Run {
     fn wait(&mut self, packets: u32) {
         self.tick = self.tick.min(u32::MAX - 2 * packets);
         if self.tick + packets > u32::MAX / 2 {
-            // Not near the last tick, or the sender would begin anew meanwhile.
+            // Not near the last tick, at which the sender would have to restart.
             self.restart_sender();
             self.tick = 1;
         }

@@ -47,7 +47,11 @@ fn frames_that_there_are_not_end_the_connection() {
             assert!(matches!(reason, Reason::Failed(text) if text.contains("QUIC error")));
         } else {
             assert_eq!(*reason, Reason::violation("unknown frame type"));
-            assert_eq!(peer.close_reason().as_ref(), Some(reason), "both ends are told the same");
+            assert_eq!(
+                peer.close_reason().as_ref(),
+                Some(reason),
+                "both ends have the same reason"
+            );
         }
     }
 }

@@ -200,7 +200,7 @@ impl<'a> Hostile<'a> {
         }
     }
 
-    /// Connects anew.
+    /// Connects again.
     fn again(&mut self, now: Duration) {
         self.connections += 1;
         let seed = u64::from(self.number) << 32 | self.connections;

@@ -91,8 +91,8 @@ impl Group {
 
     fn run(mut self, orders: &Receiver<Duration>, said: &Sender<Traffic>) {
         while self.clients.len() < self.count || self.clients.iter().any(|one| !one.is_connected) {
-            let hesitate = self.clients.iter().filter(|one| !one.is_connected).count();
-            if hesitate < 10 && self.clients.len() < self.count {
+            let connecting = self.clients.iter().filter(|one| !one.is_connected).count();
+            if connecting < 10 && self.clients.len() < self.count {
                 self.connect();
             }
             self.round(false);

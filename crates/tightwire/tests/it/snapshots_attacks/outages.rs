@@ -45,11 +45,11 @@ fn sending_recovers_after_an_outage_of_2500_packets() {
 fn sending_recovers_after_an_outage_of_5000_packets() {
     let (refused, longest) = after_an_outage(5000);
     assert_eq!(refused, 0);
-    assert!(longest < 100, "snapshots of {longest} bytes: everything anew again and again");
+    assert!(longest < 100, "snapshots of {longest} bytes: keyframes again and again");
 }
 
-/// Acknowledgements get lost for 100 packets, while every snapshot arrives: the sender starts anew,
-/// but what the receiver shows must not vanish and come again, since nothing was removed.
+/// The acks of 100 packets are lost, while every snapshot arrives. The sender starts over with a
+/// keyframe, but no object may vanish from the receiver and come back, since none was despawned.
 #[test]
 fn objects_do_not_flicker_when_only_acknowledgements_are_lost() {
     for level in LEVELS {
