@@ -1,4 +1,4 @@
-//! Inputs: that of the local player, and those that step the entities.
+//! Inputs: the local player's, and those of each entity's owner.
 
 use core::marker::PhantomData;
 

@@ -27,7 +27,7 @@ use crate::plugin::NetworkSet;
 #[derive(Resource)]
 pub(crate) struct NetClient(pub(crate) Box<dyn ClientFace>);
 
-/// Returns the counts of the running client; `None` if the app is no client.
+/// Returns the counters of the running client; `None` if the app is no client.
 #[must_use]
 pub fn client_stats(world: &World) -> Option<ClientStats> {
     Some(world.get_resource::<NetClient>()?.0.stats())

@@ -26,7 +26,7 @@ use crate::step::{NetTick, run_tick};
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Predicted;
 
-/// Notes an entity that a client spawns in advance.
+/// Records an entity that a client spawns in advance.
 pub(crate) fn on_prespawned(mut world: DeferredWorld<'_>, context: HookContext) {
     if world.get_resource::<NetMode>() == Some(&NetMode::Client)
         && let Some(mut replica) = world.get_resource_mut::<ClientReplica>()
@@ -111,7 +111,7 @@ fn run_step(world: &mut World, scene: &mut dyn SceneFace) {
 }
 
 impl ClientReplica {
-    /// Sets the predicted entities to the state after the tick before.
+    /// Sets the predicted entities to their states after the previous tick.
     fn begin_step(
         &mut self,
         world: &mut World,

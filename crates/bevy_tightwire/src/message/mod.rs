@@ -1,4 +1,4 @@
-//! Messages and events between the sides: Bevy's own, on both.
+//! Bevy's messages and events, sent between server and clients.
 
 mod channel;
 mod port;
@@ -22,7 +22,7 @@ pub(crate) use port::{EventPort, MessagePort};
 use crate::face::{ClientFace, ServerFace};
 use crate::registry::Registry;
 
-/// Data that can be sent: everything that is [`Wire`] and has a default.
+/// Data that can be sent: every type that is [`Wire`] and has a default.
 pub trait NetData: Wire + Default + Send + Sync + 'static {}
 
 impl<M: Wire + Default + Send + Sync + 'static> NetData for M {}
@@ -64,17 +64,17 @@ pub struct ToClients<M: Send + Sync + 'static> {
 }
 
 impl<M: Send + Sync + 'static> ToClients<M> {
-    /// A message to all clients, in step with the world.
+    /// Creates a message to all clients, in step with the world.
     pub fn all(message: M) -> Self {
         Self { to: Recipients::All, when: When::InStep, message }
     }
 
-    /// A message to one client, in step with the world.
+    /// Creates a message to one client, in step with the world.
     pub fn one(client: Entity, message: M) -> Self {
         Self { to: Recipients::One(client), when: When::InStep, message }
     }
 
-    /// A message to all clients but one, in step with the world.
+    /// Creates a message to all clients but one, in step with the world.
     pub fn except(client: Entity, message: M) -> Self {
         Self { to: Recipients::Except(client), when: When::InStep, message }
     }
@@ -86,7 +86,7 @@ impl<M: Send + Sync + 'static> ToClients<M> {
         self
     }
 
-    /// Hands the message out once the client has an entity.
+    /// Hands the message out once the client shows `entity`.
     #[must_use]
     pub fn with(mut self, entity: Entity) -> Self {
         self.when = When::With(entity);
@@ -112,14 +112,14 @@ pub enum Recipients {
 /// world, since a message that overtakes the state it refers to is a common bug.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum When {
-    /// When the tick in which it was sent is shown.
+    /// When the client shows the tick in which the message was sent.
     #[default]
     InStep,
-    /// As soon as it arrives.
+    /// As soon as the message arrives.
     Now,
-    /// Once this entity is shown.
+    /// Once the client shows this entity.
     With(Entity),
-    /// When this tick is shown.
+    /// When the client shows this tick.
     At(u32),
 }
 
