@@ -1,5 +1,5 @@
-// Draws the cubes on an ordinary canvas, far to near, where there is no graphics card: much faster
-// there than WebGL, which would be computed too.
+// Draws the cubes on a 2D canvas, far to near, for machines without a graphics card: there, it is
+// much faster than WebGL, which the processor would emulate.
 
 import { FLOATS } from "./cubes.js";
 
@@ -9,14 +9,14 @@ const FACES = [
   { corners: [0, 1, 5, 4], axis: 1, sign: -1 }, { corners: [2, 6, 7, 3], axis: 1, sign: 1 },
   { corners: [0, 2, 3, 1], axis: 2, sign: -1 }, { corners: [4, 5, 7, 6], axis: 2, sign: 1 },
 ];
-/** Lights and looks come in so many steps, so that few colours are written as text. */
+/** Number of steps of light and of colour, so that few colours are formatted as text. */
 const STEPS = 24;
 const GRID = 2;
 const GRID_LINES = 14;
 
 /** A renderer for a canvas. */
 export function flatCubes(canvas) {
-  // Without a graphics card, a canvas that is kept in memory is the fast one.
+  // Without a graphics card, `willReadFrequently` is faster: the canvas stays in main memory.
   const context = canvas.getContext("2d", { alpha: false, willReadFrequently: true });
   const view = { context, paints: new Map(), colours: null, x: new Float64Array(8), y: new Float64Array(8) };
   return { kind: "2d", draw: (...all) => draw(view, ...all) };
@@ -41,14 +41,14 @@ function draw(view, instances, count, camera, colours) {
   for (const { from } of order) cube(view, instances, from, camera);
 }
 
-/** The grid of the ground around what is looked at. */
+/** Draws the grid of the ground around the camera's target. */
 function lines(context, camera, colour) {
   const m = camera.matrix;
   const { width, height } = context.canvas;
   const [midX, midZ] = [camera.target[0], camera.target[2]].map((at) => Math.round(at / GRID) * GRID);
   const reach = GRID * GRID_LINES;
   const segment = (x, z, alongX) => {
-    // In pieces, so that what is behind the eye can be left out.
+    // In pieces, so that those behind the camera can be left out.
     let drawing = false;
     for (let at = -reach; at <= reach; at += GRID) {
       const px = alongX ? midX + at : x;
@@ -71,7 +71,7 @@ function lines(context, camera, colour) {
   context.stroke();
 }
 
-/** A square on the ground, away from the sun. */
+/** Draws a cube's shadow: a square on the ground, away from the sun. */
 function shadow(context, instances, from, m) {
   const { width, height } = context.canvas;
   const half = instances[from + 7];
@@ -98,7 +98,7 @@ function cube(view, instances, from, camera) {
     [2 * (qx * qy - qz * qw), 1 - 2 * (qx * qx + qz * qz), 2 * (qy * qz + qx * qw)],
     [2 * (qx * qz + qy * qw), 2 * (qy * qz - qx * qw), 1 - 2 * (qx * qx + qy * qy)],
   ];
-  // The three axes on the screen, before the division: corners are sums of them.
+  // The three axes in clip space: corners are sums of them, and only corners are divided by w.
   const seen = axes.map(([ax, ay, az]) => [0, 1, 3].map((row) => half * (m[row] * ax + m[row + 4] * ay + m[row + 8] * az)));
   const middle = [0, 1, 3].map((row) => m[row] * x + m[row + 4] * y + m[row + 8] * z + m[row + 12]);
   for (let corner = 0; corner < 8; corner++) {

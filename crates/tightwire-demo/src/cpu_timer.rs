@@ -1,4 +1,4 @@
-//! Working time of a thread.
+//! Processor time of a thread.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ impl CpuTimer {
         self.passed += self.started.elapsed();
     }
 
-    /// Returns the working time of the calling thread so far.
+    /// Returns the time of the calling thread so far.
     pub(super) fn total(&self) -> Duration {
         on_processor().unwrap_or(self.passed)
     }

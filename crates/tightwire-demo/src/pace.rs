@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// A schedule without drift: ticks are counted, not added up. Ticks that are too late are skipped,
-/// since catching up would make the next ones later.
+/// A schedule without drift: the time of a tick is computed from its number, not from the tick
+/// before. Ticks that are too late are skipped, since catching up would delay the next ones.
 #[derive(Debug)]
 pub(super) struct Pace {
     /// Time at which the first tick, number 1, was due.

@@ -1,4 +1,5 @@
-//! Motion of a player's cube without contact: the server and the owner's prediction compute the same.
+//! Motion of a player's cube without contacts, which the server and the owner's prediction both
+//! compute.
 
 use super::game::{Player, Steer};
 use super::pace::TICKS_PER_SECOND;
@@ -15,7 +16,7 @@ pub(super) fn step(player: &mut Player, steer: &Steer) {
         wanted - player.velocity[axis]
     });
     let length = (missing[0] * missing[0] + missing[1] * missing[1]).sqrt();
-    // A difference that is small would be rounded away on the wire, and never end.
+    // Quantised, a small step towards the wanted velocity would be none, and the difference stay.
     let share = match length < SMALL_DIFFERENCE {
         true => 1.0,
         false => (STEP * APPROACH).min(STEP * MAX_ACCELERATION / length),
@@ -36,7 +37,7 @@ const MAX_ACCELERATION: f32 = 20.0;
 /// Share of the missing velocity that is added per second.
 const APPROACH: f32 = 6.0;
 
-/// Difference of velocities, in metres per second, that is made up for at once.
+/// Difference of velocities, in metres per second, that is removed in one tick.
 const SMALL_DIFFERENCE: f32 = 0.2;
 
 /// Duration of a tick, in seconds.

@@ -102,7 +102,7 @@ fn controls_message(controls: &str) -> Sent {
 }
 
 #[test]
-fn the_page_and_all_that_it_names_are_served() {
+fn the_page_and_the_files_that_it_names_are_served() {
     let server = server();
     server.live.publish_stats("{}".into());
     let page = server.get("/");
@@ -126,7 +126,7 @@ fn the_page_and_all_that_it_names_are_served() {
 }
 
 #[test]
-fn the_newest_numbers_can_be_asked_for() {
+fn the_newest_stats_are_served_as_json() {
     let server = server();
     assert!(server.get("/stats.json").starts_with("HTTP/1.1 503"), "nothing yet");
     server.live.publish_stats("{\"tick\":1}".into());
@@ -137,7 +137,7 @@ fn the_newest_numbers_can_be_asked_for() {
 }
 
 #[test]
-fn other_sites_are_turned_away() {
+fn requests_of_other_sites_are_refused() {
     let server = server();
     server.live.publish_stats("{\"secret\":1}".into());
     for host in [
@@ -174,7 +174,7 @@ fn other_sites_are_turned_away() {
 }
 
 #[test]
-fn a_page_is_sent_what_is_new() {
+fn a_page_is_sent_only_news() {
     let server = server();
     server.live.publish_worlds(vec![1, 2, 3]);
     server.live.publish_stats("{\"tick\":5}".into());
@@ -188,7 +188,7 @@ fn a_page_is_sent_what_is_new() {
 }
 
 #[test]
-fn a_page_that_is_slow_misses_frames_and_has_the_newest() {
+fn a_slow_page_skips_frames_and_gets_the_newest() {
     let server = server();
     let mut socket = server.open();
     for frame in 0..MAX_UNSEEN as u8 {
@@ -293,7 +293,7 @@ fn the_number_of_pages_is_limited() {
 }
 
 #[test]
-fn a_page_that_never_answers_leaves_its_place_to_another() {
+fn a_page_that_never_answers_is_closed() {
     let server = server_with(Duration::from_millis(300));
     // These pages never read from their sockets, so they answer no ping.
     let silent: Vec<_> = (0..MAX_PAGES - 1).map(|_| server.open()).collect();
@@ -313,7 +313,7 @@ fn a_page_that_never_answers_leaves_its_place_to_another() {
 }
 
 #[test]
-fn half_requests_keep_nobody_out() {
+fn incomplete_requests_do_not_block_others() {
     let server = server();
     let mut halves = Vec::new();
     for number in 0..1500 {
@@ -347,7 +347,7 @@ fn the_number_of_connections_is_limited() {
     };
     let open: Vec<_> = (0..MAX_CONNECTIONS).map(|_| ask()).collect();
     let response = server.get("/icon.svg");
-    assert!(response.starts_with("HTTP/1.1 503"), "the next one is told to come again: {response}");
+    assert!(response.starts_with("HTTP/1.1 503"), "the next one is refused: {response}");
     drop(open);
     let freed = (0..500).any(|_| {
         thread::sleep(Duration::from_millis(10));
