@@ -188,7 +188,7 @@
 //!     alive: bool,
 //! }
 //!
-//! let schema = tightwire::schema::Schema::of::<Player>();
+//! let schema = Schema::of::<Player>();
 //! let player = schema.decode(&[0b1_1001101])?;
 //! assert_eq!(player.to_string(), "Player { health: 77, alive: true }");
 //!
@@ -270,8 +270,8 @@
 //! # packet
 //!
 //! A [`Protocol`](packet::Protocol) turns packets into datagrams and back, in the caller's buffers.
-//! Its [`Protection`](packet::Protection) keeps out other games and other versions, damage, and
-//! with [`Keys`](packet::Keys) also attackers. A refused datagram is a
+//! Its [`Protection`](packet::Protection) refuses datagrams of other games and versions, damaged
+//! datagrams and, with [`Keys`](packet::Keys), forged ones. A refused datagram is a
 //! [`PacketError`](packet::PacketError) with its reason, and is [counted](packet::Counters). Two
 //! sides that refuse each other can exchange their [`Identity`](packet::Identity), and the
 //! [`MismatchError`](packet::MismatchError) lists the differences, down to the field.
@@ -307,9 +307,9 @@
 //!
 //! A [`Message`] is a struct that is sent on its own, to one peer, to many, or to the local side. A
 //! [`Messenger`](message::Messenger) writes messages into batches for each peer and [`Delivery`],
-//! and gives the batches to a transport at the end of the frame. From the batches that it receives,
-//! messages wait in bounded queues for their [`Stage`], and then go to their handlers. Start with
-//! the guide [`define_a_message`](guide::define_a_message).
+//! and gives the batches to a transport at the end of the frame. Received messages wait in bounded
+//! queues until their [`Stage`] runs, which calls their handlers. Start with the guide
+//! [`define_a_message`](guide::define_a_message).
 //!
 //! This layer is not a transport: the transport keeps the promise of a delivery.
 //!
@@ -372,11 +372,11 @@
 //! # play
 //!
 //! A [`Game`](play::Game) declares its objects, its input and its messages, and steps its world in
-//! one function on both sides. Replication within each peer's budget, relevancy and ownership,
-//! clocks, inputs that survive loss, prediction and reconciliation, lag compensation, messages in
-//! step with the world and reconnection are taken care of: see the module [`play`], and the guide
-//! [`make_a_game`](guide::make_a_game). A program that wants only messages, or only snapshots, uses
-//! those layers without it.
+//! one function on both sides. The layer does the rest: replication within each peer's budget,
+//! relevancy and ownership, clocks, inputs that survive loss, prediction and reconciliation, lag
+//! compensation, messages in step with the world, and reconnection. See the module [`play`], and
+//! the guide [`make_a_game`](guide::make_a_game). A program that needs only messages, or only
+//! snapshots, uses those layers alone.
 //!
 //! # transport
 //!
