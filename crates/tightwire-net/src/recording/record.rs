@@ -19,7 +19,7 @@ pub(super) const MAGIC: [u8; 8] = *b"tightrec";
 
 /// The session's configuration: the first record.
 #[derive(Wire, Clone, PartialEq, Debug, Default)]
-pub(super) struct Header {
+pub(super) struct RecordingHeader {
     /// Version of the format; always the first field.
     pub(super) version: u8,
     pub(super) seed: u64,
@@ -114,7 +114,7 @@ struct RecordFrameHeader {
     checksum: u32,
 }
 
-impl Header {
+impl RecordingHeader {
     pub(super) fn check(body: &[u8]) -> Result<Self, RecordingError> {
         match body.first() {
             Some(&version) if version != VERSION => Err(RecordingError::Version(version)),

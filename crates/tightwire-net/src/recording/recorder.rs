@@ -11,7 +11,7 @@ use tightwire_core::packet::Identity;
 use tightwire_core::stream::Wire;
 
 use super::error::VERSION;
-use super::record::{self, Header, MAGIC, Record, RecordedPath, SendResult, nanos};
+use super::record::{self, MAGIC, Record, RecordedPath, RecordingHeader, SendResult, nanos};
 use crate::reason::Reason;
 use crate::session::SessionConfig;
 use crate::transport::{
@@ -92,7 +92,7 @@ impl<T: Transport, W: Write> Recorder<T, W> {
     ///
     /// Errors of `file` when the header is written.
     pub fn new(transport: T, mut file: W, config: &SessionConfig) -> io::Result<Self> {
-        let mut header = Header {
+        let mut header = RecordingHeader {
             version: VERSION,
             seed: config.seed,
             unix_start: nanos(config.unix_start),

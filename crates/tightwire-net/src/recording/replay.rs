@@ -10,7 +10,7 @@ use crate::message::Delivery;
 use tightwire_core::packet::Identity;
 
 use super::RecordingError;
-use super::record::{self, Header, MAGIC, Record, RecordedPath};
+use super::record::{self, MAGIC, Record, RecordedPath, RecordingHeader};
 use crate::reason::Reason;
 use crate::session::SessionConfig;
 use crate::transport::{Cause, Connection, Event, NotSentError, Path, ReconnectError, Transport};
@@ -23,7 +23,7 @@ use crate::transport::{Cause, Connection, Event, NotSentError, Path, ReconnectEr
 /// A truncated file, as after a crash, is played to its end. [`error`](Self::error) returns any
 /// other reason why the replay ended.
 pub struct Replay<R> {
-    header: Header,
+    header: RecordingHeader,
     reader: RefCell<RecordReader<R>>,
     /// Bytes of the current [`Event::Batch`].
     batch: Vec<u8>,
@@ -69,7 +69,7 @@ impl<R: Read> Replay<R> {
             return Err(RecordingError::NotARecording);
         }
         record::read(0, &mut space, &mut file)?.ok_or(RecordingError::NotARecording)?;
-        let header = Header::check(&space)?;
+        let header = RecordingHeader::check(&space)?;
         let mut reader = RecordReader {
             file,
             space,
