@@ -62,7 +62,7 @@ pub struct InProcess {
     connection: Connection,
     /// The place of the direction that this end sends to; it receives from the other.
     side: usize,
-    state: State,
+    state: EndState,
     /// The application has not yet got the event of the connection.
     is_new: bool,
     is_paused: bool,
@@ -81,7 +81,7 @@ pub struct InProcess {
 }
 
 #[derive(Debug)]
-enum State {
+enum EndState {
     /// Before the first input.
     New,
     Open,
@@ -157,7 +157,7 @@ impl InProcess {
             pipe,
             connection: FIRST,
             side,
-            state: State::New,
+            state: EndState::New,
             is_new: false,
             is_paused: false,
             outgoing: Queues::default(),
@@ -183,7 +183,7 @@ impl InProcess {
 
     /// The newest connection, if this end had one before it and that is over.
     fn newer(&self) -> Option<(Arc<Mutex<Pipe>>, Connection)> {
-        if !matches!(self.state, State::Over) {
+        if !matches!(self.state, EndState::Over) {
             return None;
         }
         let rendezvous = lock(&self.rendezvous);
@@ -195,7 +195,7 @@ impl InProcess {
     fn begin(&mut self, pipe: Arc<Mutex<Pipe>>, connection: Connection) {
         self.clear();
         (self.pipe, self.connection) = (pipe, connection);
-        (self.state, self.is_new, self.next) = (State::Open, true, 0);
+        (self.state, self.is_new, self.next) = (EndState::Open, true, 0);
         (self.sent, self.taken) = (Amount::default(), Amount::default());
         self.path = new_path();
     }
@@ -205,14 +205,14 @@ impl Transport for InProcess {
     fn handle_input(&mut self, now: Duration) {
         self.now = self.now.max(now);
         self.is_paused = false;
-        if matches!(self.state, State::New) {
-            self.state = State::Open;
+        if matches!(self.state, EndState::New) {
+            self.state = EndState::Open;
             self.is_new = true;
         }
         if let Some((pipe, connection)) = self.newer() {
             self.begin(pipe, connection);
         }
-        if !matches!(self.state, State::Open) {
+        if !matches!(self.state, EndState::Open) {
             return;
         }
         let mut pipe = lock(&self.pipe);
@@ -231,7 +231,7 @@ impl Transport for InProcess {
         self.path.bytes_received += came.bytes;
         if let Some(reason) = direction.end.take() {
             self.outgoing = Queues::default();
-            self.state = State::Ended(reason);
+            self.state = EndState::Ended(reason);
         }
     }
 
@@ -241,10 +241,11 @@ impl Transport for InProcess {
         }
         // Batches that a pause holds back come before the end too.
         if self.incoming.is_empty() {
-            if !matches!(self.state, State::Ended(_)) {
+            if !matches!(self.state, EndState::Ended(_)) {
                 return None;
             }
-            let State::Ended(reason) = core::mem::replace(&mut self.state, State::Over) else {
+            let EndState::Ended(reason) = core::mem::replace(&mut self.state, EndState::Over)
+            else {
                 return None;
             };
             return Some(Event::Disconnected { connection: self.connection, reason });
@@ -259,7 +260,7 @@ impl Transport for InProcess {
         delivery: Delivery,
         batch: &[u8],
     ) -> Result<(), NotSentError> {
-        if to != self.connection || !matches!(self.state, State::Open) {
+        if to != self.connection || !matches!(self.state, EndState::Open) {
             return Err(NotSentError::NotConnected(to));
         }
         let limit = if delivery.fragments() { MAX_FRAGMENTED } else { MAX_DATAGRAM };
@@ -288,22 +289,22 @@ impl Transport for InProcess {
     }
 
     fn close(&mut self, connection: Connection, reason: &Reason) {
-        if connection != self.connection || matches!(self.state, State::New) {
+        if connection != self.connection || matches!(self.state, EndState::New) {
             return;
         }
         // The application closed the connection itself, and gets no more events of it.
         self.incoming = Queues::default();
         self.is_new = false;
         self.state = match self.state {
-            State::Open => State::Closing(reason.clone()),
-            State::Closing(_) => return,
-            _ => State::Over,
+            EndState::Open => EndState::Closing(reason.clone()),
+            EndState::Closing(_) => return,
+            _ => EndState::Over,
         };
     }
 
     fn handle_output(&mut self, now: Duration) {
         self.now = self.now.max(now);
-        if !matches!(self.state, State::Open | State::Closing(_)) {
+        if !matches!(self.state, EndState::Open | EndState::Closing(_)) {
             return;
         }
         let mut pipe = lock(&self.pipe);
@@ -311,8 +312,8 @@ impl Transport for InProcess {
         self.taken = direction.taken;
         // Batches that were sent in the frame of the close go before it.
         self.path.dropped += self.outgoing.move_to(&mut direction.queues);
-        if matches!(self.state, State::Closing(_))
-            && let State::Closing(reason) = core::mem::replace(&mut self.state, State::Over)
+        if matches!(self.state, EndState::Closing(_))
+            && let EndState::Closing(reason) = core::mem::replace(&mut self.state, EndState::Over)
         {
             direction.end = Some(reason);
             drop(pipe);
@@ -322,8 +323,8 @@ impl Transport for InProcess {
 
     fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
         match self.state {
-            State::Over => {}
-            State::Closing(_) => self.handle_output(now),
+            EndState::Over => {}
+            EndState::Closing(_) => self.handle_output(now),
             _ => return Err(ReconnectError::Connected),
         }
         let (pipe, connection) = match self.newer() {
@@ -348,7 +349,7 @@ impl Transport for InProcess {
     }
 
     fn path(&self, connection: Connection) -> Option<Path> {
-        if connection != self.connection || !matches!(self.state, State::Open) {
+        if connection != self.connection || !matches!(self.state, EndState::Open) {
             return None;
         }
         let room = MAX_UNRELIABLE.saturating_sub(self.outgoing.unreliable.cost() + 64);
@@ -358,8 +359,8 @@ impl Transport for InProcess {
 
     fn next_time(&self) -> Option<Duration> {
         let is_due = match &self.state {
-            State::New | State::Closing(_) => true,
-            State::Open => {
+            EndState::New | EndState::Closing(_) => true,
+            EndState::Open => {
                 let pipe = lock(&self.pipe);
                 let direction = &pipe.directions[1 - self.side];
                 !self.outgoing.is_empty()
@@ -367,8 +368,8 @@ impl Transport for InProcess {
                     || direction.end.is_some()
                     || pipe.directions[self.side].taken != self.taken
             }
-            State::Ended(_) => false,
-            State::Over => self.newer().is_some(),
+            EndState::Ended(_) => false,
+            EndState::Over => self.newer().is_some(),
         };
         // The next input ends a pause.
         let is_held = self.is_paused && !self.incoming.reliable.is_empty();
@@ -380,9 +381,9 @@ impl Drop for InProcess {
     fn drop(&mut self) {
         lock(&self.rendezvous).are_dropped[self.side] = true;
         let reason = match &self.state {
-            State::New | State::Open => Reason::failed("the other end was dropped"),
-            State::Closing(reason) => reason.clone(),
-            State::Ended(_) | State::Over => return,
+            EndState::New | EndState::Open => Reason::failed("the other end was dropped"),
+            EndState::Closing(reason) => reason.clone(),
+            EndState::Ended(_) | EndState::Over => return,
         };
         let mut pipe = lock(&self.pipe);
         let direction = &mut pipe.directions[self.side];
