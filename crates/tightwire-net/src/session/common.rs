@@ -9,7 +9,7 @@ use super::description::{Description, UNKNOWN, protocol_id};
 use super::events::Events;
 use super::frames::Frames;
 use super::hub::{Hub, MAX_DATAGRAM, Step};
-use super::links::{Links, Open, State};
+use super::links::{LinkState, Links, Open};
 use super::role::Role;
 use super::{PeerReport, SessionConfig, SessionError};
 use crate::reason::Reason;
@@ -279,7 +279,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         let connection = self.hub.links.connection(peer)?;
         let mut open = self.hub.links.iter().filter(|(other, _)| *other == connection);
         let batches_dropped = match &open.next()?.1.state {
-            State::Open(open) => open.dropped,
+            LinkState::Open(open) => open.dropped,
             _ => 0,
         };
         Some(PeerReport {
@@ -309,10 +309,10 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         for (connection, link) in links.iter() {
             let is_late = now.saturating_sub(link.since) >= config.hello_timeout;
             match &link.state {
-                State::Connecting | State::Welcomed(_) if is_late => {
+                LinkState::Connecting | LinkState::Welcomed(_) if is_late => {
                     self.failed.push((connection, Reason::TimedOut));
                 }
-                State::Mismatched(reason) if is_late => {
+                LinkState::Mismatched(reason) if is_late => {
                     let reason = reason.clone().unwrap_or_else(|| Reason::mismatch(UNKNOWN));
                     self.failed.push((connection, reason));
                 }

@@ -12,7 +12,7 @@ use super::control::ControlMessage;
 use super::description::{Description, UNKNOWN};
 use super::events::Events;
 use super::frames::{Frames, INPUT_FRAME, SNAPSHOT_FRAME};
-use super::links::{Links, Open, SessionConnection, State};
+use super::links::{LinkState, Links, Open, SessionConnection};
 use super::role::Role;
 use super::{SessionConfig, SessionEvent};
 use crate::reason::Reason;
@@ -65,7 +65,7 @@ impl Step {
     pub(super) fn unexpected(
         connection: Connection,
         message: &ControlMessage,
-        state: &State,
+        state: &LinkState,
     ) -> Self {
         let text =
             format!("unexpected control message {} in state {}", message.name(), state.name());
@@ -115,12 +115,12 @@ impl<C: 'static> Hub<C> {
             };
         }
         let Some(link) = self.links.get_mut(from) else { return Step::Nothing };
-        if let State::Welcomed(_) = link.state {
+        if let LinkState::Welcomed(_) = link.state {
             // The client has got its welcome, or it would have sent nothing: this message has
             // overtaken `Ready`.
             self.open(from, false);
         }
-        let Some(SessionConnection { state: State::Open(open), .. }) = self.links.get_mut(from)
+        let Some(SessionConnection { state: LinkState::Open(open), .. }) = self.links.get_mut(from)
         else {
             return Step::violation(from, "message before Welcome");
         };
@@ -148,13 +148,15 @@ impl<C: 'static> Hub<C> {
     ) -> Step {
         let Some(link) = self.links.get_mut(from) else { return Step::Nothing };
         match (&mut link.state, message) {
-            (State::Open(open), ControlMessage::SchemaRequest) => open.is_schema_requested = true,
-            (State::Open(open), ControlMessage::SchemaReply(description)) => {
+            (LinkState::Open(open), ControlMessage::SchemaRequest) => {
+                open.is_schema_requested = true
+            }
+            (LinkState::Open(open), ControlMessage::SchemaReply(description)) => {
                 open.has_requested_schema = false;
                 let identity = Box::new(description.into_identity());
                 self.events.push(SessionEvent::Schema { peer: open.peer, identity });
             }
-            (State::Disconnected(..), _) => {}
+            (LinkState::Disconnected(..), _) => {}
             (_, message) => return role.handle_control(self, from, message),
         }
         Step::Nothing
@@ -172,8 +174,8 @@ impl<C: 'static> Hub<C> {
         // The peer's own sending has another limit, which its transport enforces. The limits of
         // this side are set at the end of `receive`.
         let peer = self.messenger.add_peer(MAX_DATAGRAM);
-        let (client, user_data) = match core::mem::replace(&mut link.state, State::Connecting) {
-            State::Welcomed(admitted) => (admitted.client, admitted.user_data),
+        let (client, user_data) = match core::mem::replace(&mut link.state, LinkState::Connecting) {
+            LinkState::Welcomed(admitted) => (admitted.client, admitted.user_data),
             _ => (0, Vec::new()),
         };
         let address = link.address;
@@ -194,12 +196,14 @@ impl<C: 'static> Hub<C> {
             return;
         };
         match &mut link.state {
-            State::Open(open) => link.state = State::Disconnected(open.peer, reason),
-            State::Mismatched(Some(reason)) => {
+            LinkState::Open(open) => link.state = LinkState::Disconnected(open.peer, reason),
+            LinkState::Mismatched(Some(reason)) => {
                 let reason = reason.clone();
                 self.end(connection, reason, is_server);
             }
-            State::Mismatched(None) => self.end(connection, Reason::mismatch(UNKNOWN), is_server),
+            LinkState::Mismatched(None) => {
+                self.end(connection, Reason::mismatch(UNKNOWN), is_server)
+            }
             // Unauthenticated connections that end cause no event.
             _ if is_server => drop(self.links.remove(connection)),
             _ => self.end(connection, reason, is_server),
@@ -212,7 +216,7 @@ impl<C: 'static> Hub<C> {
         let address = link.address;
         self.has_ended = true;
         self.events.push(match link.state {
-            State::Open(Open { peer, .. }) | State::Disconnected(peer, _) => {
+            LinkState::Open(Open { peer, .. }) | LinkState::Disconnected(peer, _) => {
                 self.messenger.remove_peer(peer);
                 SessionEvent::Disconnected { peer: Some(peer), reason }
             }
@@ -233,7 +237,7 @@ impl<C: 'static> Hub<C> {
     /// Removes the disconnected peers, whose last messages were handled.
     pub(super) fn remove_disconnected(&mut self) {
         let gone = |(connection, link): (Connection, &SessionConnection)| match &link.state {
-            State::Disconnected(_, reason) => Some((connection, reason.clone())),
+            LinkState::Disconnected(_, reason) => Some((connection, reason.clone())),
             _ => None,
         };
         loop {

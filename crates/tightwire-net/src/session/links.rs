@@ -19,12 +19,12 @@ pub(super) struct SessionConnection {
     pub(super) address: Option<SocketAddr>,
     /// Time at which the handshake got to its present state.
     pub(super) since: Duration,
-    pub(super) state: State,
+    pub(super) state: LinkState,
 }
 
 /// State of a connection.
 #[derive(Debug)]
-pub(super) enum State {
+pub(super) enum LinkState {
     /// Waits for the client's hello, or for the server's answer to it.
     Connecting,
     /// The server has sent its welcome, which the client may not have got.
@@ -38,7 +38,7 @@ pub(super) enum State {
     Disconnected(PeerId, Reason),
 }
 
-impl State {
+impl LinkState {
     /// Name of the state in the reason of a disconnect.
     pub(super) fn name(&self) -> &'static str {
         match self {
@@ -179,7 +179,7 @@ impl Links {
     ) {
         self.links.insert(
             connection,
-            SessionConnection { address, since: now, state: State::Connecting },
+            SessionConnection { address, since: now, state: LinkState::Connecting },
         );
     }
 
@@ -190,8 +190,8 @@ impl Links {
     /// Whether an answer from a connection is to be read: only a requested one.
     pub(super) fn waits_for_schema(&self, connection: Connection) -> bool {
         match self.links.get(&connection).map(|link| &link.state) {
-            Some(State::Open(open)) => open.has_requested_schema,
-            Some(State::Disconnected(..)) | None => false,
+            Some(LinkState::Open(open)) => open.has_requested_schema,
+            Some(LinkState::Disconnected(..)) | None => false,
             // An answer is not valid in this state: it is read, and closes the connection.
             Some(_) => true,
         }
@@ -199,7 +199,8 @@ impl Links {
 
     /// Returns the oldest connection without a hello, other than `newest`.
     pub(super) fn oldest_unauthenticated(&self, newest: Connection) -> Option<Connection> {
-        let is_unauthenticated = |link: &SessionConnection| matches!(link.state, State::Connecting);
+        let is_unauthenticated =
+            |link: &SessionConnection| matches!(link.state, LinkState::Connecting);
         let others = self.iter().filter(|(connection, _)| *connection != newest);
         let unauthenticated = others.filter(|(_, link)| is_unauthenticated(link));
         unauthenticated.min_by_key(|(_, link)| link.since).map(|(connection, _)| connection)
@@ -208,14 +209,14 @@ impl Links {
     /// Opens a connection for messages.
     pub(super) fn open(&mut self, connection: Connection, peer: PeerId, is_ready: bool) {
         if let Some(link) = self.links.get_mut(&connection) {
-            link.state = State::Open(Open::new(peer, is_ready));
+            link.state = LinkState::Open(Open::new(peer, is_ready));
             self.peers.insert(peer, connection);
         }
     }
 
     pub(super) fn remove(&mut self, connection: Connection) -> Option<SessionConnection> {
         let link = self.links.remove(&connection)?;
-        if let State::Open(Open { peer, .. }) | State::Disconnected(peer, _) = &link.state {
+        if let LinkState::Open(Open { peer, .. }) | LinkState::Disconnected(peer, _) = &link.state {
             self.peers.remove(peer);
         }
         Some(link)
@@ -234,7 +235,7 @@ impl Links {
     /// Returns the open state of a peer that has not disconnected.
     pub(super) fn peer(&self, peer: PeerId) -> Option<&Open> {
         match &self.links.get(&self.connection(peer)?)?.state {
-            State::Open(open) => Some(open),
+            LinkState::Open(open) => Some(open),
             _ => None,
         }
     }
@@ -242,7 +243,7 @@ impl Links {
     /// Returns the open state of a connection, if messages flow over it.
     pub(super) fn opened_mut(&mut self, connection: Connection) -> Option<&mut Open> {
         match &mut self.links.get_mut(&connection)?.state {
-            State::Open(open) => Some(open),
+            LinkState::Open(open) => Some(open),
             _ => None,
         }
     }
@@ -253,7 +254,7 @@ impl Links {
 
     pub(super) fn open_mut(&mut self) -> impl Iterator<Item = (Connection, &mut Open)> {
         self.links.iter_mut().filter_map(|(connection, link)| match &mut link.state {
-            State::Open(open) => Some((*connection, open)),
+            LinkState::Open(open) => Some((*connection, open)),
             _ => None,
         })
     }
@@ -277,7 +278,7 @@ impl Iterator for SessionPeers<'_> {
 
     fn next(&mut self) -> Option<PeerId> {
         self.links.find_map(|link| match &link.state {
-            State::Open(open) => Some(open.peer),
+            LinkState::Open(open) => Some(open.peer),
             _ => None,
         })
     }

@@ -10,7 +10,7 @@ use core::time::Duration;
 use super::control::{ControlError, ControlMessage, FORMAT, Hello, MAX_DESCRIPTION, Welcome};
 use super::description::{Description, UNKNOWN};
 use super::hub::{Hub, Step};
-use super::links::State;
+use super::links::LinkState;
 use super::{Admit, SessionEvent};
 use crate::reason::Reason;
 use crate::transport::Connection;
@@ -87,16 +87,16 @@ impl Role for ServerRole {
     ) -> Step {
         let Some(link) = hub.links.get_mut(from) else { return Step::Nothing };
         match (&mut link.state, message) {
-            (State::Connecting, ControlMessage::Hello(hello)) => self.hello(hub, from, &hello),
-            (State::Welcomed(_), ControlMessage::Ready) => {
+            (LinkState::Connecting, ControlMessage::Hello(hello)) => self.hello(hub, from, &hello),
+            (LinkState::Welcomed(_), ControlMessage::Ready) => {
                 hub.open(from, true);
                 Step::Nothing
             }
-            (State::Open(open), ControlMessage::Ready) if !open.is_ready => {
+            (LinkState::Open(open), ControlMessage::Ready) if !open.is_ready => {
                 open.is_ready = true;
                 Step::Nothing
             }
-            (State::Mismatched(_), ControlMessage::ClientDescription(there)) => {
+            (LinkState::Mismatched(_), ControlMessage::ClientDescription(there)) => {
                 let (remote_reason, local_reason) = self.explain(&hub.description, *there, hub.now);
                 Step::Close(from, remote_reason, local_reason)
             }
@@ -151,7 +151,8 @@ impl ServerRole {
         if hello.protocol != hub.protocol {
             return mismatched(hub, from);
         }
-        let is_client = |state: &State| matches!(state, State::Open(_) | State::Welcomed(_));
+        let is_client =
+            |state: &LinkState| matches!(state, LinkState::Open(_) | LinkState::Welcomed(_));
         let clients = hub.links.iter().filter(|(_, link)| is_client(&link.state)).count();
         if clients >= hub.config.max_clients {
             return Step::close(from, Reason::Full);
@@ -162,7 +163,7 @@ impl ServerRole {
         let client = admitted.client;
         let now = hub.now;
         if let Some(link) = hub.links.get_mut(from) {
-            link.state = State::Welcomed(admitted);
+            link.state = LinkState::Welcomed(admitted);
             link.since = now;
         }
         hub.send_control(from, ControlMessage::Welcome(Welcome { client }));
@@ -179,7 +180,7 @@ fn mismatched<C: 'static>(hub: &mut Hub<C>, from: Connection) -> Step {
     }
     let now = hub.now;
     if let Some(link) = hub.links.get_mut(from) {
-        link.state = State::Mismatched(None);
+        link.state = LinkState::Mismatched(None);
         link.since = now;
     }
     step
@@ -201,16 +202,16 @@ impl Role for ClientRole {
     ) -> Step {
         let Some(link) = hub.links.get_mut(from) else { return Step::Nothing };
         match (&mut link.state, message) {
-            (State::Connecting, ControlMessage::Welcome(welcome)) => {
+            (LinkState::Connecting, ControlMessage::Welcome(welcome)) => {
                 hub.open(from, true);
                 if let Some(SessionEvent::Connected { client, .. }) = hub.events.last_mut() {
                     *client = welcome.client;
                 }
                 hub.send_control(from, ControlMessage::Ready)
             }
-            (state @ State::Connecting, ControlMessage::ServerDescription(there)) => {
+            (state @ LinkState::Connecting, ControlMessage::ServerDescription(there)) => {
                 let reason = Reason::mismatch(&hub.description.mismatch(&there));
-                *state = State::Mismatched(Some(reason));
+                *state = LinkState::Mismatched(Some(reason));
                 let step = hub.send_control(
                     from,
                     ControlMessage::ClientDescription(Box::new(hub.description.clone())),
