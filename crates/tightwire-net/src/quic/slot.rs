@@ -31,7 +31,7 @@ pub(super) struct Slot {
     pub(super) id: Connection,
     pub(super) address: SocketAddr,
     quinn: quinn_proto::Connection,
-    state: State,
+    state: SlotState,
     /// Whether the connection was reported to the application; that of a client always is.
     is_reported: bool,
     incoming: Incoming,
@@ -81,7 +81,7 @@ pub(super) struct Slot {
 }
 
 #[derive(Debug)]
-enum State {
+enum SlotState {
     /// The handshake is incomplete, until this time at most.
     Handshake {
         until: Duration,
@@ -119,7 +119,7 @@ impl Slot {
             is_reported: quinn.side().is_client(),
             is_welcome: quinn.side().is_client(),
             quinn,
-            state: State::Handshake { until },
+            state: SlotState::Handshake { until },
             incoming: Incoming::default(),
             outgoing: Outgoing::new(config),
             counted: Counted::default(),
@@ -163,15 +163,15 @@ impl Slot {
     }
 
     pub(super) fn is_handshaking(&self) -> bool {
-        matches!(self.state, State::Handshake { .. })
+        matches!(self.state, SlotState::Handshake { .. })
     }
 
     pub(super) fn has_ended(&self) -> bool {
-        matches!(self.state, State::Ended(_) | State::Over)
+        matches!(self.state, SlotState::Ended(_) | SlotState::Over)
     }
 
     fn is_connected(&self) -> bool {
-        matches!(self.state, State::New | State::Connected)
+        matches!(self.state, SlotState::New | SlotState::Connected)
     }
 
     /// Adds the connection to the lists of dirty and ready ones, unless it is there already.
@@ -245,12 +245,12 @@ impl Slot {
 
     /// Ends a handshake that takes too long; returns whether it ended one.
     pub(super) fn handle_time(&mut self, now: Duration, instant: Instant) -> bool {
-        let State::Handshake { until } = self.state else { return false };
+        let SlotState::Handshake { until } = self.state else { return false };
         if now < until {
             return false;
         }
         self.quinn.close(instant, VarInt::from_u32(0), Bytes::new());
-        self.state = State::Ended(Reason::TimedOut);
+        self.state = SlotState::Ended(Reason::TimedOut);
         true
     }
 
@@ -292,10 +292,10 @@ impl Slot {
             match event {
                 QuinnEvent::Connected => {
                     self.refresh();
-                    self.state = State::New;
+                    self.state = SlotState::New;
                 }
                 QuinnEvent::ConnectionLost { reason } if !self.has_ended() => {
-                    self.state = State::Ended(reason_of(&reason, self.quinn.side()));
+                    self.state = SlotState::Ended(reason_of(&reason, self.quinn.side()));
                 }
                 QuinnEvent::Stream(StreamEvent::Opened { dir: Dir::Uni }) => {
                     self.incoming.handle_opened(&mut self.quinn);
@@ -315,15 +315,15 @@ impl Slot {
     /// Returns the next event for the application.
     pub(super) fn poll_output(&mut self, config: &QuicConfig, now: Instant) -> Option<Output> {
         match &mut self.state {
-            State::Handshake { .. } | State::Over => return None,
-            State::New => {
-                self.state = State::Connected;
+            SlotState::Handshake { .. } | SlotState::Over => return None,
+            SlotState::New => {
+                self.state = SlotState::Connected;
                 self.is_reported = true;
                 return Some(Output::Connected);
             }
             // Batches of a peer that violated the protocol are dropped.
-            State::Ended(Reason::Violation(_)) if self.has_closed => return self.poll_end(),
-            State::Connected | State::Ended(_) => {}
+            SlotState::Ended(Reason::Violation(_)) if self.has_closed => return self.poll_end(),
+            SlotState::Connected | SlotState::Ended(_) => {}
         }
         match self.next_batch(config) {
             Ok(Some((delivery, batch))) => return Some(Output::Batch(delivery, batch)),
@@ -331,13 +331,13 @@ impl Slot {
             Err(violation) => {
                 let reason = Reason::violation(violation);
                 self.quinn.close(now, VarInt::from_u32(1), reason.to_bytes().into());
-                self.state = State::Over;
+                self.state = SlotState::Over;
                 self.has_closed = true;
                 return Some(Output::Disconnected(reason));
             }
         }
         // Batches that arrived before the end are handed out before it.
-        if self.is_paused || !matches!(self.state, State::Ended(_)) {
+        if self.is_paused || !matches!(self.state, SlotState::Ended(_)) {
             return None;
         }
         self.poll_end()
@@ -345,9 +345,9 @@ impl Slot {
 
     /// Returns the end of the connection, once.
     fn poll_end(&mut self) -> Option<Output> {
-        match mem::replace(&mut self.state, State::Over) {
-            State::Ended(reason) if self.is_reported => Some(Output::Disconnected(reason)),
-            State::Ended(reason) => Some(Output::Refused(reason)),
+        match mem::replace(&mut self.state, SlotState::Over) {
+            SlotState::Ended(reason) if self.is_reported => Some(Output::Disconnected(reason)),
+            SlotState::Ended(reason) => Some(Output::Refused(reason)),
             _ => None,
         }
     }
@@ -395,22 +395,22 @@ impl Slot {
     /// Ends a connection that was not reported to the application.
     pub(super) fn refuse(&mut self, now: Instant, reason: Reason) {
         self.quinn.close(now, VarInt::from_u32(0), reason.to_bytes().into());
-        self.state = State::Ended(reason);
+        self.state = SlotState::Ended(reason);
         self.has_closed = true;
     }
 
     /// Ends a connection whose peer violated the protocol; the application gets an event.
     fn end(&mut self, now: Instant, reason: Reason) {
         self.quinn.close(now, VarInt::from_u32(1), reason.to_bytes().into());
-        self.state = State::Ended(reason);
+        self.state = SlotState::Ended(reason);
         self.has_closed = true;
     }
 
     pub(super) fn close(&mut self, now: Instant, reason: &Reason) {
-        if !matches!(self.state, State::Over) {
+        if !matches!(self.state, SlotState::Over) {
             let code = u32::from(matches!(reason, Reason::Violation(_)));
             self.quinn.close(now, VarInt::from_u32(code), reason.to_bytes().into());
-            self.state = State::Over;
+            self.state = SlotState::Over;
             self.has_closed = true;
         }
     }
@@ -451,7 +451,7 @@ impl Slot {
     pub(super) fn next_time(&self, epoch: Instant) -> Option<Duration> {
         let timeout = self.timeout.map(|time| time.saturating_duration_since(epoch));
         let until = match self.state {
-            State::Handshake { until } => Some(until),
+            SlotState::Handshake { until } => Some(until),
             _ => None,
         };
         timeout.into_iter().chain(until).chain(self.next_probe()).min()
@@ -496,7 +496,7 @@ impl Slot {
 
     /// Whether the end was reported to the application.
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.state, State::Over)
+        matches!(self.state, SlotState::Over)
     }
 
     pub(super) fn path(&self, max_fragmented: usize) -> Option<Path> {
