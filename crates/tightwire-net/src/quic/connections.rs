@@ -16,7 +16,7 @@ use quinn_proto::{
 use super::acceptor::{Acceptor, ConnectionAttempt, Decision};
 use super::congestion::WindowState;
 use super::filter::Filter;
-use super::flood::{Admission, Flood, Rate};
+use super::flood::{Flood, PacketDecision, Rate};
 use super::guard::{Guard, WORK};
 use super::slot::{Output, Slot};
 use super::socket::Packet;
@@ -225,9 +225,9 @@ impl Connections {
     pub(super) fn handle_packet(&mut self, packet: &Packet<'_>) -> u32 {
         let (now, instant) = (self.now, self.instant(self.now));
         let owner = match self.flood.admit(packet.from, packet.bytes, now) {
-            Admission::Drop => return DROPPED,
-            Admission::Read => None,
-            Admission::Connection(place) => Some(place),
+            PacketDecision::Drop => return DROPPED,
+            PacketDecision::Read => None,
+            PacketDecision::Connection(place) => Some(place),
         };
         if owner.is_some_and(|place| !self.takes_packet(place, packet.from)) {
             return DROPPED;

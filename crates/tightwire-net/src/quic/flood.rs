@@ -37,7 +37,7 @@ pub(super) struct Flood {
 
 /// Decision about a packet, before QUIC has seen it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Admission {
+pub(super) enum PacketDecision {
     Drop,
     Read,
     /// Read, if the limits of the connection in this slot permit.
@@ -132,7 +132,12 @@ impl Flood {
 
     /// Decides whether a packet from an address may be read, as far as its own connection, if it
     /// has one, permits.
-    pub(super) fn admit(&mut self, address: SocketAddr, packet: &[u8], now: Duration) -> Admission {
+    pub(super) fn admit(
+        &mut self,
+        address: SocketAddr,
+        packet: &[u8],
+        now: Duration,
+    ) -> PacketDecision {
         let form = if self.is_server { self.ids.form(packet) } else { Form::Ours };
         let is_connected = form == Form::Ours && self.connected.contains_key(&address);
         // Without a look at the id, all packets to ids that no connection has would be read, if
@@ -153,9 +158,9 @@ impl Flood {
         };
         self.dropped += u64::from(!admitted);
         match (admitted, slot) {
-            (false, _) => Admission::Drop,
-            (true, Some(slot)) => Admission::Connection(slot),
-            (true, None) => Admission::Read,
+            (false, _) => PacketDecision::Drop,
+            (true, Some(slot)) => PacketDecision::Connection(slot),
+            (true, None) => PacketDecision::Read,
         }
     }
 
@@ -265,11 +270,11 @@ mod tests {
         let packet = packet_of(&flood, 7);
         let mut admit = |packet: &[u8]| flood.admit(address, packet, Duration::ZERO);
         for _ in 0..10_000 {
-            assert_eq!(admit(&[0x40; 30]), Admission::Drop);
+            assert_eq!(admit(&[0x40; 30]), PacketDecision::Drop);
             admit(&first_packet());
         }
-        assert_eq!(admit(&packet), Admission::Connection(7));
-        assert_eq!(admit(&[&packet[..], &[0; 1500]].concat()), Admission::Drop);
+        assert_eq!(admit(&packet), PacketDecision::Connection(7));
+        assert_eq!(admit(&[&packet[..], &[0; 1500]].concat()), PacketDecision::Drop);
     }
 
     #[test]
@@ -281,7 +286,7 @@ mod tests {
         let [word] = *packet[1..].as_chunks::<4>().0.first_chunk().unwrap_or(&[[0; 4]]);
         flood.ids.forget(7, &[u32::from_be_bytes(word)]);
         let read = (0..1000)
-            .filter(|_| flood.admit(address, &packet, Duration::ZERO) == Admission::Read)
+            .filter(|_| flood.admit(address, &packet, Duration::ZERO) == PacketDecision::Read)
             .count();
         assert_eq!(read, UNCONNECTED_PER_SECOND as usize / 4);
         // They are no flood of unconnected addresses, for which new clients would have to wait.
@@ -304,7 +309,7 @@ mod tests {
             for port in 0..1000 {
                 let address = ([127, 0, 0, 1], port).into();
                 let admission = flood.admit(address, &first_packet(), now);
-                read += u32::from(admission == Admission::Read);
+                read += u32::from(admission == PacketDecision::Read);
             }
         }
         let most = 2 * ALL_UNCONNECTED_PER_SECOND + ALL_UNCONNECTED_PER_SECOND / 4;
