@@ -8,7 +8,7 @@ use super::control::{ControlMessage, MAX_DESCRIPTION};
 use super::description::{Description, UNKNOWN, protocol_id};
 use super::events::Events;
 use super::frames::Frames;
-use super::hub::{Hub, MAX_DATAGRAM, Step};
+use super::hub::{Hub, MAX_DATAGRAM, TransportStep};
 use super::links::{LinkState, Links, Open};
 use super::role::Role;
 use super::{PeerReport, SessionConfig, SessionError};
@@ -143,16 +143,16 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         self.transport.handle_output(now);
     }
 
-    pub(super) fn apply(&mut self, step: Step) {
+    pub(super) fn apply(&mut self, step: TransportStep) {
         match step {
-            Step::Nothing => {}
-            Step::Pause(connection) => self.transport.pause(connection),
-            Step::Send(connection) => self.send_internal(connection),
-            Step::Welcome(connection) => {
+            TransportStep::Nothing => {}
+            TransportStep::Pause(connection) => self.transport.pause(connection),
+            TransportStep::Send(connection) => self.send_internal(connection),
+            TransportStep::Welcome(connection) => {
                 self.transport.welcome(connection);
                 self.send_internal(connection);
             }
-            Step::Close(connection, remote_reason, local_reason) => {
+            TransportStep::Close(connection, remote_reason, local_reason) => {
                 self.transport.close(connection, &remote_reason);
                 self.hub.end(connection, local_reason, R::IS_SERVER);
             }
@@ -180,7 +180,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             }
             Err(error) => Reason::failed(&error.to_string()),
         };
-        self.apply(Step::close(connection, reason));
+        self.apply(TransportStep::close(connection, reason));
     }
 
     /// Sends the waiting batches in their order, as far as the transport has room now.
@@ -202,7 +202,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
 
     fn close_failed(&mut self) {
         while let Some((connection, reason)) = self.failed.pop() {
-            self.apply(Step::close(connection, reason));
+            self.apply(TransportStep::close(connection, reason));
         }
     }
 
@@ -217,14 +217,14 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
                  configure the same"
             );
             log::error!("{connection}: {wrong}");
-            self.apply(Step::close(connection, Reason::failed(&wrong)));
+            self.apply(TransportStep::close(connection, Reason::failed(&wrong)));
         }
     }
 
     /// Closes the connection of a peer. Its received messages that were not handled are dropped.
     pub(super) fn close(&mut self, peer: PeerId, reason: &Reason) {
         if let Some((connection, _)) = self.hub.links.peer_mut(peer) {
-            self.apply(Step::close(connection, reason.clone()));
+            self.apply(TransportStep::close(connection, reason.clone()));
         }
     }
 
@@ -232,7 +232,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
     pub(super) fn close_all(&mut self, reason: &Reason) {
         let all: Vec<_> = self.hub.links.iter().map(|(connection, _)| connection).collect();
         for connection in all {
-            self.apply(Step::close(connection, reason.clone()));
+            self.apply(TransportStep::close(connection, reason.clone()));
         }
     }
 

@@ -34,12 +34,12 @@ pub(super) struct Hub<C> {
     pub(super) has_left: bool,
     pub(super) has_ended: bool,
     pub(super) now: Duration,
-    /// The batch that [`Step::Send`] sends.
+    /// The batch that [`TransportStep::Send`] sends.
     pub(super) out: Vec<u8>,
 }
 
 /// The action on the transport that follows from an event.
-pub(super) enum Step {
+pub(super) enum TransportStep {
     Nothing,
     /// Send the batch in `out`.
     Send(Connection),
@@ -51,7 +51,7 @@ pub(super) enum Step {
     Close(Connection, Reason, Reason),
 }
 
-impl Step {
+impl TransportStep {
     /// Closes the connection, with the same reason for both sides.
     pub(super) fn close(connection: Connection, reason: Reason) -> Self {
         Self::Close(connection, reason.clone(), reason)
@@ -74,11 +74,11 @@ impl Step {
 }
 
 impl<C: 'static> Hub<C> {
-    pub(super) fn handle<R: Role>(&mut self, role: &mut R, event: Event<'_>) -> Step {
+    pub(super) fn handle<R: Role>(&mut self, role: &mut R, event: Event<'_>) -> TransportStep {
         match event {
             // The connection was being established when this client left.
             Event::Connected { connection, .. } if self.has_left => {
-                Step::close(connection, Reason::Left)
+                TransportStep::close(connection, Reason::Left)
             }
             Event::Connected { connection, address } => {
                 self.links.add(connection, address, self.now);
@@ -87,11 +87,11 @@ impl<C: 'static> Hub<C> {
             Event::Batch { from, delivery, batch } => self.batch(role, from, delivery, batch),
             Event::Disconnected { connection, reason } => {
                 self.disconnected(connection, reason, R::IS_SERVER);
-                Step::Nothing
+                TransportStep::Nothing
             }
             Event::Refused { address, reason } => {
                 self.events.push(SessionEvent::Refused { address, reason });
-                Step::Nothing
+                TransportStep::Nothing
             }
         }
     }
@@ -102,19 +102,19 @@ impl<C: 'static> Hub<C> {
         from: Connection,
         delivery: Delivery,
         batch: &[u8],
-    ) -> Step {
+    ) -> TransportStep {
         let is_internal = delivery == InternalBatch::DELIVERY;
         if let Some((number, body)) = InternalBatch::read(batch).filter(|_| is_internal) {
             // Ignoring an unrequested answer costs nothing; reading it costs much.
             if ControlMessage::is_schema_reply(number) && !self.links.waits_for_schema(from) {
-                return Step::Nothing;
+                return TransportStep::Nothing;
             }
             return match ControlMessage::read(number, body) {
                 Ok(message) => self.handle_control(role, from, message),
                 Err(error) => role.refuse_control(from, error),
             };
         }
-        let Some(link) = self.links.get_mut(from) else { return Step::Nothing };
+        let Some(link) = self.links.get_mut(from) else { return TransportStep::Nothing };
         if let LinkState::Welcomed(_) = link.state {
             // The client has got its welcome, or it would have sent nothing: this message has
             // overtaken `Ready`.
@@ -122,20 +122,24 @@ impl<C: 'static> Hub<C> {
         }
         let Some(SessionConnection { state: LinkState::Open(open), .. }) = self.links.get_mut(from)
         else {
-            return Step::violation(from, "message before Welcome");
+            return TransportStep::violation(from, "message before Welcome");
         };
         let peer = open.peer;
         if let Some((number @ (SNAPSHOT_FRAME | INPUT_FRAME), body)) = frame_in(batch, delivery) {
             let expected = if R::IS_SERVER { INPUT_FRAME } else { SNAPSHOT_FRAME };
             let Some(frames) = self.frames.as_mut().filter(|_| number == expected) else {
-                return Step::violation(from, &format!("unexpected frame {number}"));
+                return TransportStep::violation(from, &format!("unexpected frame {number}"));
             };
             frames.push(peer, number, body, &mut open.frames);
-            return Step::Nothing;
+            return TransportStep::Nothing;
         }
         // A refusal is counted by the messenger.
         let _ = self.messenger.receive(peer, delivery, batch, self.now);
-        if self.messenger.can_receive(peer) { Step::Nothing } else { Step::Pause(from) }
+        if self.messenger.can_receive(peer) {
+            TransportStep::Nothing
+        } else {
+            TransportStep::Pause(from)
+        }
     }
 
     /// Handles the control messages that both roles accept at any time; passes the others to the
@@ -145,8 +149,8 @@ impl<C: 'static> Hub<C> {
         role: &mut R,
         from: Connection,
         message: ControlMessage,
-    ) -> Step {
-        let Some(link) = self.links.get_mut(from) else { return Step::Nothing };
+    ) -> TransportStep {
+        let Some(link) = self.links.get_mut(from) else { return TransportStep::Nothing };
         match (&mut link.state, message) {
             (LinkState::Open(open), ControlMessage::SchemaRequest) => {
                 open.is_schema_requested = true
@@ -159,13 +163,17 @@ impl<C: 'static> Hub<C> {
             (LinkState::Disconnected(..), _) => {}
             (_, message) => return role.handle_control(self, from, message),
         }
-        Step::Nothing
+        TransportStep::Nothing
     }
 
     /// Writes a control message, to be sent.
-    pub(super) fn send_control(&mut self, to: Connection, mut message: ControlMessage) -> Step {
+    pub(super) fn send_control(
+        &mut self,
+        to: Connection,
+        mut message: ControlMessage,
+    ) -> TransportStep {
         message.write(&mut self.out);
-        Step::Send(to)
+        TransportStep::Send(to)
     }
 
     /// Makes a connection a peer.

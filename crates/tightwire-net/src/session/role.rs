@@ -9,7 +9,7 @@ use core::time::Duration;
 
 use super::control::{ControlError, ControlMessage, FORMAT, Hello, MAX_DESCRIPTION, Welcome};
 use super::description::{Description, UNKNOWN};
-use super::hub::{Hub, Step};
+use super::hub::{Hub, TransportStep};
 use super::links::LinkState;
 use super::{Admit, SessionEvent};
 use crate::reason::Reason;
@@ -20,7 +20,7 @@ pub(super) trait Role {
     const IS_SERVER: bool;
 
     /// Handles a new connection.
-    fn connected<C: 'static>(&mut self, hub: &mut Hub<C>, connection: Connection) -> Step;
+    fn connected<C: 'static>(&mut self, hub: &mut Hub<C>, connection: Connection) -> TransportStep;
 
     /// Handles a control message of the handshake.
     fn handle_control<C: 'static>(
@@ -28,17 +28,17 @@ pub(super) trait Role {
         hub: &mut Hub<C>,
         from: Connection,
         message: ControlMessage,
-    ) -> Step;
+    ) -> TransportStep;
 
     /// Handles a malformed control message.
-    fn refuse_control(&self, from: Connection, error: ControlError) -> Step {
+    fn refuse_control(&self, from: Connection, error: ControlError) -> TransportStep {
         match error {
             ControlError::Format(there) => {
                 let of = |here, there| format!("session format: {here} here, {there} there");
                 let remote_reason = Reason::mismatch(&of(there, FORMAT));
-                Step::Close(from, remote_reason, Reason::mismatch(&of(FORMAT, there)))
+                TransportStep::Close(from, remote_reason, Reason::mismatch(&of(FORMAT, there)))
             }
-            ControlError::Malformed => Step::violation(from, "malformed control message"),
+            ControlError::Malformed => TransportStep::violation(from, "malformed control message"),
         }
     }
 }
@@ -67,16 +67,16 @@ pub(super) struct ClientRole {
 impl Role for ServerRole {
     const IS_SERVER: bool = true;
 
-    fn connected<C: 'static>(&mut self, hub: &mut Hub<C>, connection: Connection) -> Step {
+    fn connected<C: 'static>(&mut self, hub: &mut Hub<C>, connection: Connection) -> TransportStep {
         // Connections without a hello take memory too. A new connection may be a player, and the
         // connection that has been silent for longest is the least likely to be one.
         let max_links =
             hub.config.max_clients.saturating_mul(2).saturating_add(MIN_UNAUTHENTICATED);
         if hub.links.len() <= max_links {
-            return Step::Nothing;
+            return TransportStep::Nothing;
         }
         let last = hub.links.oldest_unauthenticated(connection).unwrap_or(connection);
-        Step::close(last, Reason::Busy)
+        TransportStep::close(last, Reason::Busy)
     }
 
     fn handle_control<C: 'static>(
@@ -84,23 +84,23 @@ impl Role for ServerRole {
         hub: &mut Hub<C>,
         from: Connection,
         message: ControlMessage,
-    ) -> Step {
-        let Some(link) = hub.links.get_mut(from) else { return Step::Nothing };
+    ) -> TransportStep {
+        let Some(link) = hub.links.get_mut(from) else { return TransportStep::Nothing };
         match (&mut link.state, message) {
             (LinkState::Connecting, ControlMessage::Hello(hello)) => self.hello(hub, from, &hello),
             (LinkState::Welcomed(_), ControlMessage::Ready) => {
                 hub.open(from, true);
-                Step::Nothing
+                TransportStep::Nothing
             }
             (LinkState::Open(open), ControlMessage::Ready) if !open.is_ready => {
                 open.is_ready = true;
-                Step::Nothing
+                TransportStep::Nothing
             }
             (LinkState::Mismatched(_), ControlMessage::ClientDescription(there)) => {
                 let (remote_reason, local_reason) = self.explain(&hub.description, *there, hub.now);
-                Step::Close(from, remote_reason, local_reason)
+                TransportStep::Close(from, remote_reason, local_reason)
             }
-            (state, message) => Step::unexpected(from, &message, state),
+            (state, message) => TransportStep::unexpected(from, &message, state),
         }
     }
 }
@@ -140,13 +140,18 @@ impl ServerRole {
             .unwrap_or_default()
     }
 
-    fn hello<C: 'static>(&mut self, hub: &mut Hub<C>, from: Connection, hello: &Hello) -> Step {
+    fn hello<C: 'static>(
+        &mut self,
+        hub: &mut Hub<C>,
+        from: Connection,
+        hello: &Hello,
+    ) -> TransportStep {
         let unix_now = hub.config.unix_start.saturating_add(hub.now);
         // The token is checked first, so that unauthenticated peers learn neither about the game
         // nor whether there is room.
         let admitted = match self.gate.check(&hello.token, unix_now) {
             Ok(admitted) => admitted,
-            Err(fault) => return Step::close(from, Reason::Token(fault)),
+            Err(fault) => return TransportStep::close(from, Reason::Token(fault)),
         };
         if hello.protocol != hub.protocol {
             return mismatched(hub, from);
@@ -155,10 +160,10 @@ impl ServerRole {
             |state: &LinkState| matches!(state, LinkState::Open(_) | LinkState::Welcomed(_));
         let clients = hub.links.iter().filter(|(_, link)| is_client(&link.state)).count();
         if clients >= hub.config.max_clients {
-            return Step::close(from, Reason::Full);
+            return TransportStep::close(from, Reason::Full);
         }
         if let Err(fault) = self.gate.redeem(&hello.token, unix_now) {
-            return Step::close(from, Reason::Token(fault));
+            return TransportStep::close(from, Reason::Token(fault));
         }
         let client = admitted.client;
         let now = hub.now;
@@ -167,16 +172,16 @@ impl ServerRole {
             link.since = now;
         }
         hub.send_control(from, ControlMessage::Welcome(Welcome { client }));
-        Step::Welcome(from)
+        TransportStep::Welcome(from)
     }
 }
 
 /// Sends the description of this server to a client, and waits for that of the client.
-fn mismatched<C: 'static>(hub: &mut Hub<C>, from: Connection) -> Step {
+fn mismatched<C: 'static>(hub: &mut Hub<C>, from: Connection) -> TransportStep {
     let step = hub
         .send_control(from, ControlMessage::ServerDescription(Box::new(hub.description.clone())));
     if hub.out.is_empty() || hub.out.len() > MAX_DESCRIPTION {
-        return Step::close(from, Reason::mismatch(UNKNOWN));
+        return TransportStep::close(from, Reason::mismatch(UNKNOWN));
     }
     let now = hub.now;
     if let Some(link) = hub.links.get_mut(from) {
@@ -189,7 +194,7 @@ fn mismatched<C: 'static>(hub: &mut Hub<C>, from: Connection) -> Step {
 impl Role for ClientRole {
     const IS_SERVER: bool = false;
 
-    fn connected<C: 'static>(&mut self, hub: &mut Hub<C>, connection: Connection) -> Step {
+    fn connected<C: 'static>(&mut self, hub: &mut Hub<C>, connection: Connection) -> TransportStep {
         let (format, protocol, token) = (FORMAT, hub.protocol, self.token.clone());
         hub.send_control(connection, ControlMessage::Hello(Hello { format, protocol, token }))
     }
@@ -199,8 +204,8 @@ impl Role for ClientRole {
         hub: &mut Hub<C>,
         from: Connection,
         message: ControlMessage,
-    ) -> Step {
-        let Some(link) = hub.links.get_mut(from) else { return Step::Nothing };
+    ) -> TransportStep {
+        let Some(link) = hub.links.get_mut(from) else { return TransportStep::Nothing };
         match (&mut link.state, message) {
             (LinkState::Connecting, ControlMessage::Welcome(welcome)) => {
                 hub.open(from, true);
@@ -218,12 +223,12 @@ impl Role for ClientRole {
                 );
                 // The server waits, and then reports that the mismatch is unknown.
                 if hub.out.is_empty() || hub.out.len() > MAX_DESCRIPTION {
-                    Step::Nothing
+                    TransportStep::Nothing
                 } else {
                     step
                 }
             }
-            (state, message) => Step::unexpected(from, &message, state),
+            (state, message) => TransportStep::unexpected(from, &message, state),
         }
     }
 }
