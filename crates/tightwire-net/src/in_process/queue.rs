@@ -8,7 +8,7 @@ use crate::message::Delivery;
 /// allocates nothing.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    entries: VecDeque<Entry>,
+    entries: VecDeque<QueuedBatch>,
     bytes: Vec<u8>,
     /// Index of the first byte of the first batch.
     start: usize,
@@ -18,7 +18,7 @@ pub(super) struct Queue {
 
 /// A waiting batch.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct QueuedBatch {
     number: u64,
     delivery: Delivery,
     length: usize,
@@ -38,14 +38,14 @@ impl Queue {
     /// Adds a batch with the next number of its sender.
     pub(super) fn push(&mut self, number: u64, delivery: Delivery, batch: &[u8]) {
         self.compact();
-        self.entries.push_back(Entry { number, delivery, length: batch.len() });
+        self.entries.push_back(QueuedBatch { number, delivery, length: batch.len() });
         self.bytes.extend_from_slice(batch);
         self.total.add(batch.len());
     }
 
     /// Takes the first batch.
     pub(super) fn pop(&mut self) -> Option<(Delivery, &[u8])> {
-        let Entry { delivery, length, .. } = self.entries.pop_front()?;
+        let QueuedBatch { delivery, length, .. } = self.entries.pop_front()?;
         let start = self.start;
         self.start += length;
         self.total.remove(length);
@@ -61,7 +61,7 @@ impl Queue {
             other.clear();
             return before;
         }
-        while let Some(Entry { number, length, .. }) = other.entries.front().copied() {
+        while let Some(QueuedBatch { number, length, .. }) = other.entries.front().copied() {
             let mut more = self.total;
             more.add(length);
             if more.cost() > limit {
