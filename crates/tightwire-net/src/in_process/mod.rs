@@ -11,7 +11,7 @@ use crate::reason::Reason;
 use crate::transport::{
     Cause, Connection, Event, NotSentError, Path, ReconnectError, Transport, TransportLimits,
 };
-use queue::{Amount, Queue};
+use queue::{Amount, BatchQueue};
 
 /// One of two ends in the same process: for single player, and for tests in which the network does
 /// not matter.
@@ -122,8 +122,8 @@ struct Direction {
 /// Reliable batches, which a pause holds back, and unreliable ones.
 #[derive(Debug, Default)]
 struct Queues {
-    reliable: Queue,
-    unreliable: Queue,
+    reliable: BatchQueue,
+    unreliable: BatchQueue,
 }
 
 /// The number of the first connection.

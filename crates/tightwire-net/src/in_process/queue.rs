@@ -7,7 +7,7 @@ use crate::message::Delivery;
 /// A queue of batches, whose bytes are adjacent in one buffer: in its steady state a queue
 /// allocates nothing.
 #[derive(Debug, Default)]
-pub(super) struct Queue {
+pub(super) struct BatchQueue {
     entries: VecDeque<QueuedBatch>,
     bytes: Vec<u8>,
     /// Index of the first byte of the first batch.
@@ -31,7 +31,7 @@ pub(super) struct Amount {
     pub(super) bytes: u64,
 }
 
-impl Queue {
+impl BatchQueue {
     /// Largest buffer that is kept, in bytes.
     const MAX_SPARE_BYTES: usize = 16 << 20;
 
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn batches_round_trip_through_the_queue() {
-        let (mut here, mut there) = (Queue::default(), Queue::default());
+        let (mut here, mut there) = (BatchQueue::default(), BatchQueue::default());
         let (mut next, mut expected) = (0u64, 0u64);
         for round in 0..1000u64 {
             for _ in 0..round % 7 {
