@@ -3,7 +3,7 @@
 use super::context::MessageOrigin;
 use super::error::HandlerError;
 use super::inbox::QueuedMessage;
-use super::registry::{Entry, HandleError, Receive};
+use super::registry::{HandleError, MessageType, Receive};
 use super::{Context, Message, MessageError, MessageEvent, Messenger, Stage};
 use tightwire_core::stream::{ExplainedError, ReadError, Trace};
 
@@ -115,7 +115,7 @@ impl<'m, C: 'static> Handling<'m, C> {
             return false;
         }
         let Messenger { registry, inbox, .. } = &mut **messenger;
-        let Some(value) = registry.entry(number).and_then(Entry::value_mut::<V>) else {
+        let Some(value) = registry.entry(number).and_then(MessageType::value_mut::<V>) else {
             return false;
         };
         *is_running = true;

@@ -8,7 +8,7 @@ use super::MessageError;
 use super::inbox::Inbox;
 use super::peer::{PeerIds, Peers};
 use super::pool::Pool;
-use super::registry::{Entry, Outcome, Registry};
+use super::registry::{MessageType, Outcome, Registry};
 use super::{
     Context, Delivery, FaultCounters, Hooks, Message, MessengerConfig, PeerId, RegistryError, Stage,
 };
@@ -89,7 +89,7 @@ pub struct Messenger<C> {
 /// ```
 pub struct MessengerBuilder<C> {
     config: MessengerConfig,
-    pub(super) entries: Vec<Entry<C>>,
+    pub(super) entries: Vec<MessageType<C>>,
     hooks: Option<Box<dyn Hooks>>,
 }
 
@@ -106,7 +106,7 @@ impl<C: 'static> MessengerBuilder<C> {
         mut self,
         handler: impl FnMut(&M, &mut Context<'_, C>) -> R + Send + Sync + 'static,
     ) -> Self {
-        self.entries.push(Entry::handled(handler));
+        self.entries.push(MessageType::handled(handler));
         self
     }
 
@@ -114,7 +114,7 @@ impl<C: 'static> MessengerBuilder<C> {
     /// games whose systems pull, each when it runs. The type has no handler.
     #[must_use]
     pub fn queue<M: Message>(mut self) -> Self {
-        self.entries.push(Entry::drained::<M>());
+        self.entries.push(MessageType::drained::<M>());
         self
     }
 
@@ -122,7 +122,7 @@ impl<C: 'static> MessengerBuilder<C> {
     /// set of types decides the numbers.
     #[must_use]
     pub fn send_only<M: Message>(mut self) -> Self {
-        self.entries.push(Entry::sent::<M>());
+        self.entries.push(MessageType::sent::<M>());
         self
     }
 

@@ -7,7 +7,7 @@ use super::context::MessageOrigin;
 use super::handling::Handling;
 use super::header::{Header, Sizes};
 use super::inbox::{QueueIndex, QueuedMessage};
-use super::registry::Entry;
+use super::registry::MessageType;
 use super::{
     Bound, MessageEvent, Messenger, MessengerBuilder, PeerId, ReceivedMessage, Route, SendError,
     Stage,
@@ -39,7 +39,7 @@ impl<C: 'static> MessengerBuilder<C> {
     /// ```
     #[must_use]
     pub fn queue_raw(mut self, name: &'static str, schema: Schema) -> Self {
-        self.entries.push(Entry::raw(name, schema));
+        self.entries.push(MessageType::raw(name, schema));
         self
     }
 }

@@ -50,13 +50,13 @@ impl<E: Display> Outcome for Result<(), E> {
 
 /// The message types of an application, by number.
 pub(super) struct Registry<C> {
-    entries: Vec<Entry<C>>,
+    entries: Vec<MessageType<C>>,
     /// Numbers by type, sorted for the search.
     numbers: Vec<(TypeId, u8)>,
 }
 
 /// A type of message.
-pub(super) struct Entry<C> {
+pub(super) struct MessageType<C> {
     pub(super) name: &'static str,
     type_id: TypeId,
     shape: Box<dyn Fn() -> Shape + Send + Sync>,
@@ -163,7 +163,7 @@ where
     }
 }
 
-impl<C: 'static> Entry<C> {
+impl<C: 'static> MessageType<C> {
     /// Creates the entry of a type that is sent and not handled.
     pub(super) fn sent<M: Message>() -> Self {
         Self {
@@ -231,7 +231,7 @@ impl<C: 'static> Entry<C> {
 
 impl<C: 'static> Registry<C> {
     /// Numbers the messages by their names, so that the order of registration does not matter.
-    pub(super) fn new(mut entries: Vec<Entry<C>>) -> Result<Self, RegistryError> {
+    pub(super) fn new(mut entries: Vec<MessageType<C>>) -> Result<Self, RegistryError> {
         entries.sort_by_key(|entry| entry.name);
         if let Some(pair) = entries.windows(2).find(|pair| pair[0].name == pair[1].name) {
             let name = pair[0].name;
@@ -270,7 +270,7 @@ impl<C: 'static> Registry<C> {
 
     /// Returns the type with this number.
     #[inline]
-    pub(super) fn entry(&mut self, number: u8) -> Option<&mut Entry<C>> {
+    pub(super) fn entry(&mut self, number: u8) -> Option<&mut MessageType<C>> {
         self.entries.get_mut(usize::from(number.checked_sub(FIRST)?))
     }
 
@@ -279,7 +279,7 @@ impl<C: 'static> Registry<C> {
         self.entries.len()
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u8, &Entry<C>)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u8, &MessageType<C>)> {
         (FIRST..=u8::MAX).zip(&self.entries)
     }
 
@@ -315,7 +315,9 @@ impl<C: 'static> Registry<C> {
 }
 
 /// Returns the schema of captured messages of types that have no numbers yet.
-pub(super) fn capture_schema_of<C>(mut entries: Vec<&Entry<C>>) -> Result<Schema, SchemaError> {
+pub(super) fn capture_schema_of<C>(
+    mut entries: Vec<&MessageType<C>>,
+) -> Result<Schema, SchemaError> {
     entries.sort_by_key(|entry| entry.name);
     capture_schema(entries.iter().map(|entry| (entry.name, (entry.shape)())))
 }
