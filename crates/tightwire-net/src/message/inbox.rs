@@ -18,7 +18,7 @@ use super::{Bound, Delivery, PeerId, Route, Stage};
 #[derive(Debug)]
 pub(super) struct Inbox {
     /// Queues of the stages, then those of drained types.
-    queues: Vec<Queue>,
+    queues: Vec<StageQueue>,
     queue_length: usize,
     batches: Vec<Option<HeldBatch>>,
     free: Vec<usize>,
@@ -33,7 +33,7 @@ pub(super) struct QueueIndex(usize);
 
 /// A queue of runs of messages.
 #[derive(Debug, Default)]
-struct Queue {
+struct StageQueue {
     runs: VecDeque<Run>,
     /// Number of messages in all runs.
     messages: usize,
@@ -113,11 +113,11 @@ impl Inbox {
     pub(super) fn new(queue_length: usize, drained: usize) -> Self {
         let stage = |_| {
             let runs = VecDeque::with_capacity(queue_length.min(RESERVED));
-            Queue { runs, messages: 0 }
+            StageQueue { runs, messages: 0 }
         };
         let stages = Stage::ALL.into_iter().map(stage);
         Self {
-            queues: stages.chain((0..drained).map(|_| Queue::default())).collect(),
+            queues: stages.chain((0..drained).map(|_| StageQueue::default())).collect(),
             queue_length,
             batches: Vec::new(),
             free: Vec::new(),
@@ -346,7 +346,7 @@ impl Inbox {
         let is_its =
             |held: &Option<HeldBatch>| held.as_ref().is_some_and(|held| held.owner == sender);
         let Self { queues, batches, .. } = self;
-        for Queue { runs, messages } in queues {
+        for StageQueue { runs, messages } in queues {
             runs.retain(|run| !is_its(&batches[run.batch as usize]));
             *messages = runs.iter().map(|run| run.messages as usize).sum();
         }
