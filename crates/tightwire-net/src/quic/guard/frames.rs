@@ -34,11 +34,11 @@ pub(super) struct Part {
 
 /// Iterates over the frames of a payload. `take` returns `None` for a frame that QUIC does not
 /// know, so that no frame is parsed in two different ways.
-pub(super) struct Frames<'a> {
+pub(super) struct QuicFrames<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Frames<'a> {
+impl<'a> QuicFrames<'a> {
     pub(super) fn new(payload: &'a [u8]) -> Self {
         Self { rest: payload }
     }
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn all(payload: &[u8]) -> Option<Vec<Frame>> {
-        let (mut frames, mut counts) = (Frames::new(payload), Vec::new());
+        let (mut frames, mut counts) = (QuicFrames::new(payload), Vec::new());
         while !frames.is_empty() {
             counts.push(frames.take()?);
         }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::QuicConfig;
 use super::incoming::Violation;
-use frames::{Frame, Frames};
+use frames::{Frame, QuicFrames};
 use pieces::{Limits, Pieces};
 
 pub(super) use crypto::{GuardedClient, GuardedServer};
@@ -179,7 +179,7 @@ impl Guard {
         let mut inner = self.lock();
         inner.newest_sent = inner.newest_sent.max(number);
         let Some(challenges) = &mut inner.challenges else { return };
-        let mut frames = Frames::new(payload);
+        let mut frames = QuicFrames::new(payload);
         while let Some(frame) = frames.take() {
             if let Frame::PathChallenge(challenge) = frame {
                 challenges.new.push(challenge);
@@ -280,7 +280,7 @@ impl Inner {
 
     /// Counts the frames of a packet, up to the first beyond a limit.
     fn count(&mut self, payload: &[u8]) -> Result<FrameCounts, Option<Violation>> {
-        let (mut frames, mut counts) = (Frames::new(payload), FrameCounts::default());
+        let (mut frames, mut counts) = (QuicFrames::new(payload), FrameCounts::default());
         while !frames.is_empty() {
             match frames.take().ok_or(Some("unknown frame type"))? {
                 Frame::Padding => {}
@@ -325,7 +325,7 @@ impl Inner {
             is_read: !self.is_paused,
         };
         let parts = || {
-            let mut frames = Frames::new(payload);
+            let mut frames = QuicFrames::new(payload);
             core::iter::from_fn(move || frames.take()).filter_map(|frame| match frame {
                 Frame::Stream(part) => Some(part),
                 _ => None,
