@@ -2,7 +2,7 @@
 
 /// A frame, as far as the guard counts it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Frame {
+pub(super) enum QuicFrame {
     Padding,
     /// A part of a stream.
     Stream(Part),
@@ -47,16 +47,16 @@ impl<'a> QuicFrames<'a> {
         self.rest.is_empty()
     }
 
-    pub(super) fn take(&mut self) -> Option<Frame> {
+    pub(super) fn take(&mut self) -> Option<QuicFrame> {
         let kind = self.number()?;
         Some(match kind {
             0x00 => {
                 let end = self.rest.iter().position(|byte| *byte != 0);
                 self.rest = end.map_or(&[], |end| &self.rest[end..]);
-                Frame::Padding
+                QuicFrame::Padding
             }
             // PING, HANDSHAKE_DONE, IMMEDIATE_ACK
-            0x01 | 0x1e | 0x1f => Frame::Control,
+            0x01 | 0x1e | 0x1f => QuicFrame::Control,
             0x02 | 0x03 => {
                 let newest = self.number()?;
                 self.skip(1)?;
@@ -69,7 +69,7 @@ impl<'a> QuicFrames<'a> {
                 if kind == 0x03 {
                     self.skip(3)?;
                 }
-                Frame::Ack { newest, ranges }
+                QuicFrame::Ack { newest, ranges }
             }
             // RESET_STREAM
             0x04 => self.control(3)?,
@@ -78,22 +78,22 @@ impl<'a> QuicFrames<'a> {
             0x06 => {
                 self.skip(1)?;
                 self.data()?;
-                Frame::Crypto
+                QuicFrame::Crypto
             }
             // NEW_TOKEN
             0x07 => {
                 self.data()?;
-                Frame::Control
+                QuicFrame::Control
             }
             0x08..=0x0f => {
                 let stream = self.number()?;
                 let offset = if kind & 0x04 == 0 { 0 } else { self.number()? };
                 let data = if kind & 0x02 == 0 { self.all() } else { self.data()? };
                 if data.is_empty() && kind & 0x01 == 0 {
-                    return Some(Frame::Control);
+                    return Some(QuicFrame::Control);
                 }
                 let first = data.first().copied().filter(|_| offset == 0);
-                Frame::Stream(Part { stream, offset, length: data.len() as u64, first })
+                QuicFrame::Stream(Part { stream, offset, length: data.len() as u64, first })
             }
             // MAX_DATA, MAX_STREAMS, DATA_BLOCKED, STREAMS_BLOCKED
             0x10 | 0x12..=0x14 | 0x16 | 0x17 => self.control(1)?,
@@ -102,28 +102,28 @@ impl<'a> QuicFrames<'a> {
                 self.skip(2)?;
                 let length = *self.bytes(1)?.first()?;
                 self.bytes(usize::from(length) + 16)?;
-                Frame::ConnectionId
+                QuicFrame::ConnectionId
             }
             // RETIRE_CONNECTION_ID
             0x19 => {
                 self.skip(1)?;
-                Frame::ConnectionId
+                QuicFrame::ConnectionId
             }
-            0x1a => Frame::PathChallenge(*self.bytes(8)?.first_chunk()?),
-            0x1b => Frame::PathResponse(*self.bytes(8)?.first_chunk()?),
+            0x1a => QuicFrame::PathChallenge(*self.bytes(8)?.first_chunk()?),
+            0x1b => QuicFrame::PathResponse(*self.bytes(8)?.first_chunk()?),
             0x1c => {
                 self.skip(2)?;
                 self.data()?;
-                Frame::Control
+                QuicFrame::Control
             }
             0x1d => {
                 self.skip(1)?;
                 self.data()?;
-                Frame::Control
+                QuicFrame::Control
             }
             0x30 | 0x31 => {
                 let data = if kind == 0x30 { self.all() } else { self.data()? };
-                if data.is_empty() { Frame::Control } else { Frame::Datagram }
+                if data.is_empty() { QuicFrame::Control } else { QuicFrame::Datagram }
             }
             // ACK_FREQUENCY
             0xaf => self.control(4)?,
@@ -131,9 +131,9 @@ impl<'a> QuicFrames<'a> {
         })
     }
 
-    fn control(&mut self, numbers: u64) -> Option<Frame> {
+    fn control(&mut self, numbers: u64) -> Option<QuicFrame> {
         self.skip(numbers)?;
-        Some(Frame::Control)
+        Some(QuicFrame::Control)
     }
 
     fn skip(&mut self, numbers: u64) -> Option<()> {
@@ -170,7 +170,7 @@ impl<'a> QuicFrames<'a> {
 mod tests {
     use super::*;
 
-    fn all(payload: &[u8]) -> Option<Vec<Frame>> {
+    fn all(payload: &[u8]) -> Option<Vec<QuicFrame>> {
         let (mut frames, mut counts) = (QuicFrames::new(payload), Vec::new());
         while !frames.is_empty() {
             counts.push(frames.take()?);
@@ -182,21 +182,30 @@ mod tests {
     fn frames_are_parsed_as_in_the_rfc() {
         let part = |stream, offset, length| {
             let first = (offset == 0).then_some(7);
-            Frame::Stream(Part { stream, offset, length, first })
+            QuicFrame::Stream(Part { stream, offset, length, first })
         };
-        let cases: [(&[u8], &[Frame]); 12] = [
-            (&[0, 0, 0], &[Frame::Padding]),
-            (&[1, 0, 1], &[Frame::Control, Frame::Padding, Frame::Control]),
-            (&[2, 9, 0, 1, 0, 3, 2, 1], &[Frame::Ack { newest: 9, ranges: 1 }, Frame::Control]),
-            (&[3, 9, 0, 0, 0, 1, 2, 3, 1], &[Frame::Ack { newest: 9, ranges: 0 }, Frame::Control]),
-            (&[6, 0, 2, 7, 7, 1], &[Frame::Crypto, Frame::Control]),
+        let cases: [(&[u8], &[QuicFrame]); 12] = [
+            (&[0, 0, 0], &[QuicFrame::Padding]),
+            (&[1, 0, 1], &[QuicFrame::Control, QuicFrame::Padding, QuicFrame::Control]),
+            (
+                &[2, 9, 0, 1, 0, 3, 2, 1],
+                &[QuicFrame::Ack { newest: 9, ranges: 1 }, QuicFrame::Control],
+            ),
+            (
+                &[3, 9, 0, 0, 0, 1, 2, 3, 1],
+                &[QuicFrame::Ack { newest: 9, ranges: 0 }, QuicFrame::Control],
+            ),
+            (&[6, 0, 2, 7, 7, 1], &[QuicFrame::Crypto, QuicFrame::Control]),
             (&[0x08, 2, 7, 7], &[part(2, 0, 2)]),
-            (&[0x0e, 2, 0x41, 0, 1, 7, 1], &[part(2, 256, 1), Frame::Control]),
-            (&[0x0f, 2, 5, 0, 0x0e, 2, 5, 0], &[part(2, 5, 0), Frame::Control]),
-            (&[0x19, 3, 0x30, 7, 7], &[Frame::ConnectionId, Frame::Datagram]),
-            (&[0x31, 0, 0x31, 1, 7], &[Frame::Control, Frame::Datagram]),
-            (&[0x1a, 1, 2, 3, 4, 5, 6, 7, 8], &[Frame::PathChallenge([1, 2, 3, 4, 5, 6, 7, 8])]),
-            (&[0x40, 0xaf, 1, 2, 3, 4, 0x1d, 0, 0], &[Frame::Control, Frame::Control]),
+            (&[0x0e, 2, 0x41, 0, 1, 7, 1], &[part(2, 256, 1), QuicFrame::Control]),
+            (&[0x0f, 2, 5, 0, 0x0e, 2, 5, 0], &[part(2, 5, 0), QuicFrame::Control]),
+            (&[0x19, 3, 0x30, 7, 7], &[QuicFrame::ConnectionId, QuicFrame::Datagram]),
+            (&[0x31, 0, 0x31, 1, 7], &[QuicFrame::Control, QuicFrame::Datagram]),
+            (
+                &[0x1a, 1, 2, 3, 4, 5, 6, 7, 8],
+                &[QuicFrame::PathChallenge([1, 2, 3, 4, 5, 6, 7, 8])],
+            ),
+            (&[0x40, 0xaf, 1, 2, 3, 4, 0x1d, 0, 0], &[QuicFrame::Control, QuicFrame::Control]),
         ];
         for (payload, expected) in cases {
             assert_eq!(all(payload).as_deref(), Some(expected), "{payload:x?}");

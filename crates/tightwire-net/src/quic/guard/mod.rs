@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::QuicConfig;
 use super::incoming::Violation;
-use frames::{Frame, QuicFrames};
+use frames::{QuicFrame, QuicFrames};
 use pieces::{Limits, Pieces};
 
 pub(super) use crypto::{GuardedClient, GuardedServer};
@@ -181,7 +181,7 @@ impl Guard {
         let Some(challenges) = &mut inner.challenges else { return };
         let mut frames = QuicFrames::new(payload);
         while let Some(frame) = frames.take() {
-            if let Frame::PathChallenge(challenge) = frame {
+            if let QuicFrame::PathChallenge(challenge) = frame {
                 challenges.new.push(challenge);
             }
         }
@@ -283,24 +283,24 @@ impl Inner {
         let (mut frames, mut counts) = (QuicFrames::new(payload), FrameCounts::default());
         while !frames.is_empty() {
             match frames.take().ok_or(Some("unknown frame type"))? {
-                Frame::Padding => {}
-                Frame::Stream(_) => counts.parts += 1,
-                Frame::Datagram => counts.datagrams += 1,
-                Frame::Crypto => counts.crypto += 1,
-                Frame::Ack { newest, ranges } => {
+                QuicFrame::Padding => {}
+                QuicFrame::Stream(_) => counts.parts += 1,
+                QuicFrame::Datagram => counts.datagrams += 1,
+                QuicFrame::Crypto => counts.crypto += 1,
+                QuicFrame::Ack { newest, ranges } => {
                     counts.newest_acked = counts.newest_acked.max(newest);
                     counts.control += 1;
                     counts.ranges += ranges as u32;
                 }
-                Frame::ConnectionId => {
+                QuicFrame::ConnectionId => {
                     counts.ids += 1;
                     counts.control += 1;
                 }
-                Frame::PathResponse(answer) => {
+                QuicFrame::PathResponse(answer) => {
                     counts.answer = Some(answer);
                     counts.control += 1;
                 }
-                Frame::PathChallenge(_) | Frame::Control => counts.control += 1,
+                QuicFrame::PathChallenge(_) | QuicFrame::Control => counts.control += 1,
             }
             self.work = self.work.saturating_add(1);
             if counts.control + counts.crypto > MAX_CONTROL {
@@ -327,7 +327,7 @@ impl Inner {
         let parts = || {
             let mut frames = QuicFrames::new(payload);
             core::iter::from_fn(move || frames.take()).filter_map(|frame| match frame {
-                Frame::Stream(part) => Some(part),
+                QuicFrame::Stream(part) => Some(part),
                 _ => None,
             })
         };
