@@ -68,11 +68,11 @@ pub struct Conditioned<S> {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Conditions {
-    links: Arc<Mutex<Links>>,
+    links: Arc<Mutex<LinkPair>>,
 }
 
 #[derive(Debug)]
-struct Links {
+struct LinkPair {
     /// Link of sent packets.
     up: Link,
     /// Link of received packets.
@@ -109,7 +109,7 @@ impl Conditions {
             let seed = seed.wrapping_add(way.wrapping_mul(0x9e37_79b9_7f4a_7c15));
             Link::new(config, seed).with_max_in_flight(MAX_IN_FLIGHT)
         };
-        let links = Links { up: link(up, 1), down: link(down, 2) };
+        let links = LinkPair { up: link(up, 1), down: link(down, 2) };
         Self { links: Arc::new(Mutex::new(links)) }
     }
 
@@ -135,7 +135,7 @@ impl Conditions {
         self.lock().down.stats()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Links> {
+    fn lock(&self) -> MutexGuard<'_, LinkPair> {
         self.links.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -152,7 +152,7 @@ fn release(up: &mut Link, socket: &mut impl Socket, now: Duration) {
 impl<S: Socket> Socket for Conditioned<S> {
     fn receive(&mut self, now: Duration, take: &mut dyn FnMut(Packet<'_>) -> bool) {
         let Self { socket, conditions } = self;
-        let Links { up, down } = &mut *conditions.lock();
+        let LinkPair { up, down } = &mut *conditions.lock();
         release(up, socket, now);
         // As many as an endpoint takes at once: a flood must not keep this call busy for ever.
         let mut left = MAX_PACKETS;
