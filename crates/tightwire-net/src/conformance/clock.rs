@@ -13,10 +13,10 @@ use std::time::Instant;
 /// assert_eq!(Clock::jumping().now(), Duration::ZERO);
 /// ```
 #[derive(Clone, Debug)]
-pub struct Clock(Kind);
+pub struct Clock(ClockKind);
 
 #[derive(Clone, Debug)]
-enum Kind {
+enum ClockKind {
     Jumping(Duration),
     Real(Instant),
 }
@@ -31,32 +31,32 @@ impl Clock {
     /// [`next_time`](crate::transport::Transport::next_time) includes the arrival of packets.
     #[must_use]
     pub fn jumping() -> Self {
-        Self(Kind::Jumping(Duration::ZERO))
+        Self(ClockKind::Jumping(Duration::ZERO))
     }
 
     /// Makes a clock of real time, in steps of a millisecond. For transports over a real network.
     #[must_use]
     pub fn real() -> Self {
-        Self(Kind::Real(Instant::now()))
+        Self(ClockKind::Real(Instant::now()))
     }
 
     /// Returns the time since the clock's start.
     #[must_use]
     pub fn now(&self) -> Duration {
         match &self.0 {
-            Kind::Jumping(now) => *now,
-            Kind::Real(start) => start.elapsed(),
+            ClockKind::Jumping(now) => *now,
+            ClockKind::Real(start) => start.elapsed(),
         }
     }
 
     /// Advances to the next event, by at most `most`. A clock of real time sleeps for one step.
     pub(super) fn advance(&mut self, next: Option<Duration>, most: Duration) {
         match &mut self.0 {
-            Kind::Jumping(now) => {
+            ClockKind::Jumping(now) => {
                 let last = *now + most.max(Self::STEP);
                 *now = next.unwrap_or(last).clamp(*now + Self::STEP, last);
             }
-            Kind::Real(_) => thread::sleep(Self::STEP),
+            ClockKind::Real(_) => thread::sleep(Self::STEP),
         }
     }
 }
