@@ -18,11 +18,11 @@ use core::fmt;
 pub struct HexError {
     /// Name of the expected value, as "a fingerprint".
     value_name: &'static str,
-    kind: Kind,
+    kind: HexErrorKind,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum HexErrorKind {
     /// Position of the first character that is no digit, from 1.
     Digit {
         position: usize,
@@ -38,7 +38,7 @@ impl HexError {
     /// Returns the error for a text with a colon between each two digits, whose positions are
     /// larger.
     pub(crate) fn between_colons(mut self) -> Self {
-        if let Kind::Digit { position, .. } = &mut self.kind {
+        if let HexErrorKind::Digit { position, .. } = &mut self.kind {
             *position += (*position - 1) / 2;
         }
         self
@@ -89,7 +89,7 @@ fn decode(
     expected: Expected,
 ) -> Result<usize, HexError> {
     if let Some(position) = text.chars().position(|digit| !digit.is_ascii_hexdigit()) {
-        let kind = Kind::Digit { position: position + 1, expected };
+        let kind = HexErrorKind::Digit { position: position + 1, expected };
         return Err(HexError { value_name, kind });
     }
     let (pairs, rest) = text.as_bytes().as_chunks::<2>();
@@ -111,20 +111,20 @@ fn value(digit: u8) -> u8 {
 }
 
 fn wrong_length(text: &str, value_name: &'static str, expected: Expected) -> HexError {
-    HexError { value_name, kind: Kind::Length { digits: text.len(), expected } }
+    HexError { value_name, kind: HexErrorKind::Length { digits: text.len(), expected } }
 }
 
 impl fmt::Display for HexError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { value_name, kind } = self;
         match kind {
-            Kind::Digit { position, expected } => {
+            HexErrorKind::Digit { position, expected } => {
                 write!(
                     f,
                     "character {position} is not a hexadecimal digit: a {value_name} is {expected}"
                 )
             }
-            Kind::Length { digits, expected } => {
+            HexErrorKind::Length { digits, expected } => {
                 write!(f, "{digits} hexadecimal digits: a {value_name} is {expected}")
             }
         }
