@@ -37,11 +37,11 @@ use super::socket::{Packet, Packets, Socket};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Network {
-    shared: Arc<Mutex<Shared>>,
+    shared: Arc<Mutex<NetworkState>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct NetworkState {
     config: LinkConfig,
     seed: u64,
     /// Links by receiver and sender.
@@ -59,7 +59,7 @@ impl Network {
     /// Creates a network whose links all have this configuration.
     #[must_use]
     pub fn new(config: LinkConfig, seed: u64) -> Self {
-        let shared = Shared { config, seed, links: BTreeMap::new() };
+        let shared = NetworkState { config, seed, links: BTreeMap::new() };
         Self { shared: Arc::new(Mutex::new(shared)) }
     }
 
@@ -82,12 +82,12 @@ impl Network {
         self.lock().links.get(&(to, from)).map(Link::stats).unwrap_or_default()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Shared> {
+    fn lock(&self) -> MutexGuard<'_, NetworkState> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Shared {
+impl NetworkState {
     fn link(&mut self, to: SocketAddr, from: SocketAddr) -> &mut Link {
         let (config, count) = (self.config, self.links.len() as u64);
         let seed = self.seed.wrapping_add(count.wrapping_mul(0x9e37_79b9));
