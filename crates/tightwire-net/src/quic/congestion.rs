@@ -21,10 +21,10 @@ pub(super) struct WindowFactory {
 
 /// State that a connection shares with its window.
 #[derive(Clone, Debug, Default)]
-pub(super) struct WindowState(Arc<Shared>);
+pub(super) struct WindowState(Arc<WindowSignals>);
 
 #[derive(Debug, Default)]
-struct Shared {
+struct WindowSignals {
     /// Number of acks.
     acks: AtomicU64,
     /// Whether a packet may be sent although the window is full, to probe when nothing is acked.
