@@ -127,7 +127,7 @@ impl Add for LinkStats {
 #[derive(Debug)]
 pub struct Link {
     config: LinkConfig,
-    random: Random,
+    random: LinkRandom,
     is_in_burst: bool,
     /// Arrival of the last datagram that keeps its order.
     last_arrival: Duration,
@@ -165,7 +165,7 @@ pub(crate) struct Ends {
 
 /// A generator that mixes a counter.
 #[derive(Debug)]
-struct Random(u64);
+struct LinkRandom(u64);
 
 impl Link {
     /// Makes an empty link.
@@ -173,7 +173,7 @@ impl Link {
     pub fn new(config: LinkConfig, seed: u64) -> Self {
         Self {
             config,
-            random: Random(seed),
+            random: LinkRandom(seed),
             is_in_burst: false,
             last_arrival: Duration::ZERO,
             busy_until: Duration::ZERO,
@@ -352,7 +352,7 @@ impl PartialOrd for InFlight {
     }
 }
 
-impl Random {
+impl LinkRandom {
     /// Returns a number from 0 to below 1.
     fn next_unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
