@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::time::Duration;
-use tightwire::message::{Disconnected, Messenger};
+use tightwire::message::{DisconnectedError, Messenger};
 use tightwire::quic::{Certificate, Quic, Socket, Trust};
 use tightwire::transport::{Connection, Event, Transport};
 use tightwire::{Delivery, Message, PeerId, Stage};
@@ -92,7 +92,7 @@ impl<S: Socket, C: Default + 'static> End<S, C> {
     pub fn flush(&mut self, now: Duration) {
         let Self { transport, messenger, connections, .. } = self;
         messenger.end_frame(|peer, delivery, batch| {
-            transport.send(connections[&peer], delivery, batch).map_err(|_| Disconnected)
+            transport.send(connections[&peer], delivery, batch).map_err(|_| DisconnectedError)
         });
         transport.handle_output(now);
     }

@@ -158,6 +158,12 @@ pub enum RegistryError {
     Limit(LimitError),
 }
 
+/// Error of the callback of [`Messenger::end_frame`](super::Messenger::end_frame) if the transport
+/// cannot deliver to a peer. The peer stays until
+/// [`Messenger::remove_peer`](super::Messenger::remove_peer).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DisconnectedError;
+
 /// Error text of a handler; `None` if there are no hooks to pass it to.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct HandlerError(pub(super) Option<String>);
@@ -275,6 +281,14 @@ impl fmt::Display for RegistryError {
         }
     }
 }
+
+impl fmt::Display for DisconnectedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the peer is not connected: its batches are dropped")
+    }
+}
+
+impl core::error::Error for DisconnectedError {}
 
 impl core::error::Error for SendError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {

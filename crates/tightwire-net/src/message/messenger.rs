@@ -10,7 +10,8 @@ use super::peer::{PeerIds, Peers};
 use super::pool::Pool;
 use super::registry::{MessageType, Outcome, Registry};
 use super::{
-    Context, Delivery, FaultCounters, Hooks, Message, MessengerConfig, PeerId, RegistryError, Stage,
+    Context, Delivery, DisconnectedError, FaultCounters, Hooks, Message, MessengerConfig, PeerId,
+    RegistryError, Stage,
 };
 use tightwire_core::schema::{Schema, SchemaError};
 
@@ -92,11 +93,6 @@ pub struct MessengerBuilder<C> {
     pub(super) entries: Vec<MessageType<C>>,
     hooks: Option<Box<dyn Hooks>>,
 }
-
-/// Result of the callback of [`Messenger::end_frame`] if the transport cannot deliver to a peer.
-/// The peer stays until [`Messenger::remove_peer`].
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Disconnected;
 
 impl<C: 'static> MessengerBuilder<C> {
     /// Handles the messages of a type with `handler`, which is `Send` and `Sync` so that the
@@ -359,17 +355,17 @@ impl<C: 'static> Messenger<C> {
     /// #     .build()?;
     /// # let mut jumps = 0;
     /// # let peer = messenger.add_peer(1200);
-    /// use tightwire::message::Disconnected;
+    /// use tightwire::message::DisconnectedError;
     ///
     /// messenger.send(peer, &Jump, Delivery::Reliable)?;
     /// messenger.send(peer, &Jump, Delivery::Unreliable)?;
-    /// messenger.end_frame(|_, _, _| Err(Disconnected));
+    /// messenger.end_frame(|_, _, _| Err(DisconnectedError));
     /// assert_eq!(messenger.peer_stats(peer).unwrap().batches_lost, 2);
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```
     pub fn end_frame(
         &mut self,
-        mut deliver: impl FnMut(PeerId, Delivery, &[u8]) -> Result<(), Disconnected>,
+        mut deliver: impl FnMut(PeerId, Delivery, &[u8]) -> Result<(), DisconnectedError>,
     ) {
         let Self { peers, pool, inbox, .. } = self;
         for (id, peer) in peers.iter_mut() {

@@ -7,7 +7,7 @@ use super::header::Sizes;
 use super::held::HeldMessages;
 use super::pool::Pool;
 use super::registry::FIRST;
-use super::{Delivery, Disconnected, MessengerConfig, PeerStats, SendError, Traffic};
+use super::{Delivery, DisconnectedError, MessengerConfig, PeerStats, SendError, Traffic};
 
 /// A peer of a [`Messenger`](crate::message::Messenger), or its own side.
 ///
@@ -220,7 +220,7 @@ impl Peer {
     pub(super) fn flush(
         &mut self,
         pool: &mut Pool,
-        mut deliver: impl FnMut(Delivery, &[u8]) -> Result<(), Disconnected>,
+        mut deliver: impl FnMut(Delivery, &[u8]) -> Result<(), DisconnectedError>,
     ) {
         let mut is_connected = true;
         let stats = &mut self.stats;

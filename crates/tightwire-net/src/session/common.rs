@@ -2,7 +2,9 @@
 
 use core::time::Duration;
 
-use crate::message::{Delivery, Disconnected, InternalBatch, Messenger, PeerId, Stage, put_frame};
+use crate::message::{
+    Delivery, DisconnectedError, InternalBatch, Messenger, PeerId, Stage, put_frame,
+};
 
 use super::control::{ControlMessage, MAX_DESCRIPTION};
 use super::description::{Description, UNKNOWN, protocol_id};
@@ -106,7 +108,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
         let Self { transport, hub, failed, .. } = self;
         let Hub { messenger, links, .. } = hub;
         messenger.end_frame(|peer, delivery, batch| {
-            let (connection, open) = links.peer_mut(peer).ok_or(Disconnected)?;
+            let (connection, open) = links.peer_mut(peer).ok_or(DisconnectedError)?;
             if open.is_dropping && !delivery.is_reliable() {
                 open.dropped += 1;
                 return Ok(());
@@ -118,7 +120,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
             let Err(error) = transport.send(connection, delivery, batch) else { return Ok(()) };
             match error {
                 // The transport has an event for it.
-                NotSentError::NotConnected(_) => return Err(Disconnected),
+                NotSentError::NotConnected(_) => return Err(DisconnectedError),
                 _ if !delivery.is_reliable() => {
                     open.dropped += 1;
                     return Ok(());
@@ -133,7 +135,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
                     failed.push((connection, Reason::failed(&error.to_string())));
                 }
             }
-            Err(Disconnected)
+            Err(DisconnectedError)
         });
         for (_, open) in links.open_mut() {
             block(messenger, open);

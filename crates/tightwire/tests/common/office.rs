@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use tightwire::message::{Disconnected, Messenger, MessengerBuilder, MessengerConfig};
+use tightwire::message::{DisconnectedError, Messenger, MessengerBuilder, MessengerConfig};
 use tightwire::{Context, Delivery, Message, PeerId, Stage, Stream, Target, Wire};
 
 #[derive(Wire, Message, Default, Clone, PartialEq, Debug)]
@@ -110,7 +110,7 @@ impl Side {
         let mut sent = Sent::new();
         self.messenger.end_frame(|peer, delivery, batch| {
             sent.push((peer, delivery, batch.to_vec()));
-            Ok::<(), Disconnected>(())
+            Ok::<(), DisconnectedError>(())
         });
         sent
     }

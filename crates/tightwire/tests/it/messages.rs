@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tightwire::bytes::Packing;
-use tightwire::message::{Disconnected, MessengerConfig, Route, SendError};
+use tightwire::message::{DisconnectedError, MessengerConfig, Route, SendError};
 use tightwire::{Delivery, PeerId, Stage, Wire};
 
 use crate::common::office::{Chat, Counting, Jump, Level, Score, Side, batches_to};
@@ -339,7 +339,7 @@ fn a_peer_that_disconnects_while_its_batches_are_sent_disturbs_nobody() {
     let mut sent = Vec::new();
     a.messenger.end_frame(|peer, delivery, _| {
         if peer == peers[1] && delivery == Delivery::Unreliable {
-            return Err(Disconnected);
+            return Err(DisconnectedError);
         }
         sent.push(peer);
         Ok(())

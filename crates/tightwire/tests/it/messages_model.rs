@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use proptest::sample::Index;
 use tightwire::bytes::Packing;
-use tightwire::message::{Disconnected, Messenger, MessengerConfig, Route, SendError};
+use tightwire::message::{DisconnectedError, Messenger, MessengerConfig, Route, SendError};
 use tightwire::{Context, Delivery, Message, PeerId, Stage, Wire};
 
 use crate::common::volume::volume;
@@ -321,7 +321,7 @@ impl Office {
         near.end_frame(|peer, delivery, batch| {
             let count = given.entry(peer).or_default();
             if lost == Some((peer, *count)) {
-                return Err(Disconnected);
+                return Err(DisconnectedError);
             }
             *count += 1;
             let link = &links[&peer];
