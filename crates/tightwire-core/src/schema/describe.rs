@@ -3,7 +3,7 @@
 use alloc::format;
 use alloc::string::{String, ToString};
 
-use super::flat::{Block, Item};
+use super::flat::{Block, FlatValue};
 use crate::stream::{Binary, Condition, Op, Shape};
 
 /// Describes a shape in a few words, with its size in bits.
@@ -82,7 +82,7 @@ fn counted(count: u64, noun: &str) -> String {
 }
 
 /// Describes the hints of a value.
-pub(super) fn hints(item: &Item<'_>) -> String {
+pub(super) fn hints(item: &FlatValue<'_>) -> String {
     match item.hints {
         Some((hints, _)) => format!("`{hints}`"),
         None => "no hints".to_string(),
@@ -90,7 +90,7 @@ pub(super) fn hints(item: &Item<'_>) -> String {
 }
 
 /// Describes the condition under which a value is sent.
-pub(super) fn sent(block: &Block<'_>, item: &Item<'_>) -> String {
+pub(super) fn sent(block: &Block<'_>, item: &FlatValue<'_>) -> String {
     let conditions = block.conditions(item);
     if conditions.is_empty() {
         return "always".to_string();

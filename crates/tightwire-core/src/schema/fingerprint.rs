@@ -309,7 +309,7 @@ impl<H: Sink> Canonical<H> {
 /// Canonical bytes of the conditions under which a value is sent.
 pub(super) fn guard_bytes(
     block: &Block<'_>,
-    item: &super::flat::Item<'_>,
+    item: &super::flat::FlatValue<'_>,
     place: &dyn Fn(usize) -> Option<usize>,
 ) -> Vec<u8> {
     let mut canonical = Canonical(Vec::new());
@@ -322,7 +322,7 @@ pub(super) fn guard_bytes(
 /// Canonical bytes of a value's hints; empty without hints.
 pub(super) fn hint_bytes(
     block: &Block<'_>,
-    item: &super::flat::Item<'_>,
+    item: &super::flat::FlatValue<'_>,
     place: &dyn Fn(usize) -> Option<usize>,
 ) -> Vec<u8> {
     let mut canonical = Canonical(Vec::new());

@@ -13,14 +13,14 @@ use crate::stream::{Binary, Condition, Field, Hints, Name, Shape};
 
 /// Values that one serialize function sends, one after the other.
 pub(super) struct Block<'s> {
-    pub(super) items: Vec<Item<'s>>,
+    pub(super) items: Vec<FlatValue<'s>>,
     guards: Vec<Guard<'s>>,
     /// Index of the first value of each field, by the address of the field, since names repeat.
     starts: BTreeMap<*const Field, usize>,
 }
 
 /// A value that is not a struct.
-pub(super) struct Item<'s> {
+pub(super) struct FlatValue<'s> {
     /// Path of the value within the block, such as `body.position`.
     pub(super) path: String,
     pub(super) shape: &'s Shape,
@@ -81,7 +81,7 @@ impl<'s> Block<'s> {
                     item.hints.get_or_insert(hints);
                 }
             }
-            _ => self.items.push(Item { path: path.clone(), shape, guard, hints }),
+            _ => self.items.push(FlatValue { path: path.clone(), shape, guard, hints }),
         }
     }
 
@@ -108,7 +108,7 @@ impl<'s> Block<'s> {
 
     /// Returns the conditions under which a value is sent, the outermost first. `a && b` counts as
     /// two.
-    pub(super) fn conditions(&self, item: &Item<'s>) -> Vec<(&'s Condition, Names<'s>)> {
+    pub(super) fn conditions(&self, item: &FlatValue<'s>) -> Vec<(&'s Condition, Names<'s>)> {
         let mut chain = Vec::new();
         let mut next = item.guard;
         while let Some(guard) = next.and_then(|guard| self.guards.get(guard)) {
@@ -132,7 +132,7 @@ impl<'s> Block<'s> {
     }
 
     /// Whether two values are sent under the identical condition.
-    pub(super) fn same_guard(a: &Item<'_>, b: &Item<'_>) -> bool {
+    pub(super) fn same_guard(a: &FlatValue<'_>, b: &FlatValue<'_>) -> bool {
         a.guard == b.guard
     }
 }
