@@ -93,7 +93,7 @@ pub(super) enum Style {
 }
 
 /// A row of the tree.
-enum Item<'a> {
+enum TreeItem<'a> {
     Node(Node<'a>),
     /// Nodes that are counted and not drawn: their first bit, their size in bits, and the text of
     /// the row.
@@ -170,7 +170,7 @@ impl<'a> Picture<'a> {
     /// packet.
     fn rows(&self, everything: bool) -> Vec<Row> {
         let mut rows = Vec::new();
-        let mut open = alloc::vec![(Item::Node(self.trace.root()), String::new(), 0, true)];
+        let mut open = alloc::vec![(TreeItem::Node(self.trace.root()), String::new(), 0, true)];
         while let Some((item, outside, depth, is_last)) = open.pop() {
             let (guide, inside) = match (depth, is_last) {
                 (0, _) => (String::new(), String::new()),
@@ -178,8 +178,8 @@ impl<'a> Picture<'a> {
                 (_, false) => (format!("{outside}├ "), format!("{outside}│ ")),
             };
             match item {
-                Item::Rest { at, bits, text } => rows.push(Row::of_rest(guide, at, bits, text)),
-                Item::Node(node) => {
+                TreeItem::Rest { at, bits, text } => rows.push(Row::of_rest(guide, at, bits, text)),
+                TreeItem::Node(node) => {
                     let content = content(node);
                     rows.push(self.row(node, content, guide));
                     let children = shown_children(content, depth, everything);
@@ -284,10 +284,10 @@ fn content(mut node: Node<'_>) -> Node<'_> {
     }
 }
 
-fn shown_children<'a>(node: Node<'a>, depth: usize, everything: bool) -> Vec<Item<'a>> {
+fn shown_children<'a>(node: Node<'a>, depth: usize, everything: bool) -> Vec<TreeItem<'a>> {
     if depth == MAX_DEPTH && node.children().next().is_some() {
         let text = format!("… {} deeper", node.descendants().count());
-        return alloc::vec![Item::Rest { at: node.bits().start, bits: node.bit_count(), text }];
+        return alloc::vec![TreeItem::Rest { at: node.bits().start, bits: node.bit_count(), text }];
     }
     let elements = node.children().filter(is_element).count();
     let (mut items, mut place, mut left_out) = (Vec::new(), 0, 0);
@@ -301,20 +301,20 @@ fn shown_children<'a>(node: Node<'a>, depth: usize, everything: bool) -> Vec<Ite
             || child.has_refused();
         if is_drawn {
             left_out = 0;
-            items.push(Item::Node(child));
+            items.push(TreeItem::Node(child));
             continue;
         }
         left_out += 1;
         let text = format!("… {left_out} more");
         let so_far = match items.pop() {
-            Some(Item::Rest { at, bits, .. }) if left_out > 1 => (at, bits),
+            Some(TreeItem::Rest { at, bits, .. }) if left_out > 1 => (at, bits),
             before => {
                 items.extend(before);
                 (child.bits().start, 0)
             }
         };
         let (at, bits) = (so_far.0, so_far.1 + child.bit_count());
-        items.push(Item::Rest { at, bits, text });
+        items.push(TreeItem::Rest { at, bits, text });
     }
     items
 }
