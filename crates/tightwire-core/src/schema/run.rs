@@ -63,7 +63,7 @@ pub(super) struct Walk<'s> {
     cost: Cost,
     allowance: Cost,
     /// Path of the current value, for errors.
-    path: Vec<Step<'s>>,
+    path: Vec<PathStep<'s>>,
     /// Reason why the tree or the schema was refused. A write stream goes on after an error, so the
     /// walk stops by itself if this is set.
     pub(super) error: Option<DynamicError>,
@@ -72,7 +72,7 @@ pub(super) struct Walk<'s> {
 }
 
 #[derive(Clone, Copy)]
-enum Step<'s> {
+enum PathStep<'s> {
     Name(&'s str),
     Index(usize),
 }
@@ -128,7 +128,7 @@ impl<'s> Walk<'s> {
             true => Cost::allowance(stream.remaining()),
             false => unlimited,
         };
-        let path = alloc::vec![Step::Name(root_name(root))];
+        let path = alloc::vec![PathStep::Name(root_name(root))];
         let mut run = Self { cost: Cost::default(), allowance, path, error: None, elements };
         let mut result = run.shape(root, value, stream);
         // A packet that a reader would refuse is not written.
@@ -240,7 +240,7 @@ impl<'s> Walk<'s> {
         value: &mut Dynamic,
         stream: &mut S,
     ) -> Result<(), S::Error> {
-        self.path.push(Step::Index(index));
+        self.path.push(PathStep::Index(index));
         let result = self.shape(shape, value, stream);
         self.path.pop();
         result
@@ -270,7 +270,7 @@ impl<'s> Walk<'s> {
         }
         stream.name_next(&variant.name);
         stream.enter(TraceScope::Group("variant"));
-        self.path.push(Step::Name(&variant.name));
+        self.path.push(PathStep::Name(&variant.name));
         let result = self.fields(&variant.fields, values, stream);
         self.path.pop();
         stream.leave();
@@ -290,7 +290,7 @@ impl<'s> Walk<'s> {
         let mut written = 0;
         for (index, field) in fields.iter().enumerate() {
             self.cost.steps += 1;
-            self.path.push(Step::Name(&field.name));
+            self.path.push(PathStep::Name(&field.name));
             let result = self.field((fields, index), values, &mut written, stream);
             self.path.pop();
             result?;
@@ -406,9 +406,9 @@ impl<'s> Walk<'s> {
         let mut path = String::new();
         for step in &self.path {
             let _ = match step {
-                Step::Name(name) if path.is_empty() => path.write_str(name),
-                Step::Name(name) => write!(path, ".{name}"),
-                Step::Index(index) => write!(path, "[{index}]"),
+                PathStep::Name(name) if path.is_empty() => path.write_str(name),
+                PathStep::Name(name) => write!(path, ".{name}"),
+                PathStep::Index(index) => write!(path, "[{index}]"),
             };
         }
         path
