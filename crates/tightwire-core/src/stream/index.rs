@@ -6,12 +6,12 @@ use super::{ErrorKind, Stream, Target, misuse};
 
 /// One step of a ladder: differences `min..=max`, after one zero bit for each step before it.
 #[derive(Clone, Copy)]
-struct Step {
+struct LadderStep {
     min: u64,
     max: u64,
 }
 
-impl Step {
+impl LadderStep {
     /// Width of a difference within the step.
     const fn width(self) -> u32 {
         u64::BITS - (self.max - self.min).leading_zeros()
@@ -21,22 +21,22 @@ impl Step {
 /// Number of steps of both ladders, before the one for every larger difference.
 const STEPS: u32 = 6;
 
-const OBJECT_INDEX: [Step; STEPS as usize] = [
-    Step { min: 1, max: 1 },
-    Step { min: 2, max: 5 },
-    Step { min: 6, max: 13 },
-    Step { min: 14, max: 29 },
-    Step { min: 30, max: 61 },
-    Step { min: 62, max: 125 },
+const OBJECT_INDEX: [LadderStep; STEPS as usize] = [
+    LadderStep { min: 1, max: 1 },
+    LadderStep { min: 2, max: 5 },
+    LadderStep { min: 6, max: 13 },
+    LadderStep { min: 14, max: 29 },
+    LadderStep { min: 30, max: 61 },
+    LadderStep { min: 62, max: 125 },
 ];
 
-const INT_RELATIVE: [Step; STEPS as usize] = [
-    Step { min: 1, max: 1 },
-    Step { min: 2, max: 6 },
-    Step { min: 7, max: 23 },
-    Step { min: 24, max: 280 },
-    Step { min: 281, max: 4377 },
-    Step { min: 4378, max: 69914 },
+const INT_RELATIVE: [LadderStep; STEPS as usize] = [
+    LadderStep { min: 1, max: 1 },
+    LadderStep { min: 2, max: 6 },
+    LadderStep { min: 7, max: 23 },
+    LadderStep { min: 24, max: 280 },
+    LadderStep { min: 281, max: 4377 },
+    LadderStep { min: 4378, max: 69914 },
 ];
 
 /// Position of a difference on a ladder.
@@ -156,7 +156,7 @@ pub(super) fn int_relative<S: Stream>(
 fn rung<S: Stream>(
     stream: &mut S,
     difference: u64,
-    ladder: &[Step; STEPS as usize],
+    ladder: &[LadderStep; STEPS as usize],
     beyond: Option<(u64, u64)>,
     start: u64,
 ) -> Result<Rung, S::Error> {
@@ -189,7 +189,7 @@ fn rung<S: Stream>(
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn rung_ahead(
     word: u64,
-    ladder: &[Step; STEPS as usize],
+    ladder: &[LadderStep; STEPS as usize],
     beyond: Option<(u64, u64)>,
 ) -> Option<(Rung, u32)> {
     let zeros = (word | 1 << STEPS).trailing_zeros();
@@ -211,7 +211,7 @@ fn slow_rung<S: Stream>(
     stream: &mut S,
     difference: u64,
     mut zeros: u32,
-    ladder: &[Step; STEPS as usize],
+    ladder: &[LadderStep; STEPS as usize],
     beyond: Option<(u64, u64)>,
     start: u64,
 ) -> Result<Rung, S::Error> {
