@@ -22,13 +22,13 @@ impl Serialize for Dynamic {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Value(value) => leaf(value, serializer),
-            Self::Struct { fields, .. } => Object(fields).serialize(serializer),
+            Self::Struct { fields, .. } => FieldMap(fields).serialize(serializer),
             Self::Enum { variant, fields, .. } if fields.is_empty() => {
                 serializer.serialize_str(variant)
             }
             Self::Enum { variant, fields, .. } => {
                 let mut map = serializer.serialize_map(Some(1))?;
-                map.serialize_entry(variant, &Object(fields))?;
+                map.serialize_entry(variant, &FieldMap(fields))?;
                 map.end()
             }
             Self::Option(value) => value.serialize(serializer),
@@ -37,9 +37,9 @@ impl Serialize for Dynamic {
     }
 }
 
-struct Object<'a>(&'a [(Name, Dynamic)]);
+struct FieldMap<'a>(&'a [(Name, Dynamic)]);
 
-impl Serialize for Object<'_> {
+impl Serialize for FieldMap<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
     }
