@@ -8,12 +8,12 @@ use crate::stream::{
 
 /// Settings for the bytes of a packet, besides its layout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Form {
+pub(super) struct PacketForm {
     pub(super) checks: bool,
     pub(super) packing: Packing,
 }
 
-impl Form {
+impl PacketForm {
     /// The form of released games: the fewest bits.
     const PLAIN: Self = Self { checks: false, packing: Packing::Bits };
 

@@ -7,7 +7,7 @@ use alloc::string::String;
 
 use xxhash_rust::xxh3::Xxh3;
 
-use super::form::{Form, check_end};
+use super::form::{PacketForm, check_end};
 use super::{PacketError, Protection, RecordedPackets};
 use crate::bytes::Packing;
 use crate::schema::{Dynamic, DynamicError, Schema};
@@ -124,8 +124,8 @@ impl Identity {
     }
 
     /// Checks and packing, which decide the bytes of a packet together with its layout.
-    pub(super) fn form(&self) -> Form {
-        Form { checks: self.checks, packing: self.packing }
+    pub(super) fn form(&self) -> PacketForm {
+        PacketForm { checks: self.checks, packing: self.packing }
     }
 
     /// Protocol id: 64 bits that change with every property of the identity, except the names of
