@@ -14,7 +14,7 @@ use crate::stream::{Field, Name, Number, Op, Shape, Value};
 
 /// Notation of classes, fields and variants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Style {
+pub(super) enum JsonStyle {
     /// A struct is an object; a variant is its name, or an object with its name as the key of its
     /// fields.
     Named,
@@ -26,7 +26,7 @@ pub(super) enum Style {
 pub(super) fn write(
     world: &World,
     schema: &WorldSchema,
-    style: Style,
+    style: JsonStyle,
 ) -> Result<Vec<u8>, WorldError> {
     let mut writer = Writer { out: String::new(), style };
     writer.out.push_str("{\"time\":");
@@ -48,7 +48,7 @@ pub(super) fn is_nullable(shape: &Shape) -> bool {
 
 struct Writer {
     out: String,
-    style: Style,
+    style: JsonStyle,
 }
 
 fn comma(index: usize) -> &'static str {
@@ -95,8 +95,8 @@ impl Writer {
         match (shape, value) {
             (Shape::Struct { fields, .. }, Dynamic::Struct { fields: values, .. }) => {
                 match self.style {
-                    Style::Named => self.object(fields, values),
-                    Style::Relative => {
+                    JsonStyle::Named => self.object(fields, values),
+                    JsonStyle::Relative => {
                         self.list(text_fields(fields, values), |writer, (field, value)| {
                             writer.value(&field.shape, value);
                         });
@@ -108,16 +108,16 @@ impl Writer {
                 let Some(ordinal) = ordinal else { return };
                 let fields = &variants[ordinal].fields;
                 match (self.style, fields.is_empty()) {
-                    (Style::Named, true) => self.string(variant),
-                    (Style::Named, false) => {
+                    (JsonStyle::Named, true) => self.string(variant),
+                    (JsonStyle::Named, false) => {
                         self.out.push('{');
                         self.string(variant);
                         self.out.push(':');
                         self.object(fields, values);
                         self.out.push('}');
                     }
-                    (Style::Relative, true) => self.out.push_str(&ordinal.to_string()),
-                    (Style::Relative, false) => {
+                    (JsonStyle::Relative, true) => self.out.push_str(&ordinal.to_string()),
+                    (JsonStyle::Relative, false) => {
                         self.out.push_str(&format!("[{ordinal}"));
                         for (field, value) in text_fields(fields, values) {
                             self.out.push(',');
@@ -144,8 +144,8 @@ impl Writer {
     fn leaf(&mut self, value: &Value) {
         match value {
             Value::Bool(value) => match self.style {
-                Style::Named => self.out.push_str(&value.to_string()),
-                Style::Relative => self.out.push(if *value { '1' } else { '0' }),
+                JsonStyle::Named => self.out.push_str(&value.to_string()),
+                JsonStyle::Relative => self.out.push(if *value { '1' } else { '0' }),
             },
             Value::Number(value) => self.number(*value),
             Value::Vector(components) => self.list(components.iter(), |writer, float| {

@@ -9,7 +9,7 @@ use core::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::json::{Style, is_nullable};
+use super::json::{JsonStyle, is_nullable};
 use super::leaf::{Kind, checked, shown};
 use super::text_rules::Budget;
 use crate::schema::Dynamic;
@@ -18,7 +18,7 @@ use crate::stream::{Field, Name, Number, Op, Shape, Value};
 /// State of each part of the reader, with the part to read in `target`.
 pub(super) struct Seed<'a, T> {
     pub(super) target: T,
-    pub(super) style: Style,
+    pub(super) style: JsonStyle,
     pub(super) budget: &'a mut Budget,
 }
 
@@ -64,10 +64,10 @@ impl Seed<'_, &Shape> {
     fn expected(&self) -> String {
         match (self.target, self.style) {
             (Shape::Op(op), _) => Kind::of(op).expected(),
-            (Shape::Struct { name, .. }, Style::Named) => format!("an object `{name}`"),
-            (Shape::Struct { name, .. }, Style::Relative) => format!("the list of `{name}`"),
-            (Shape::Enum { name, .. }, Style::Named) => format!("a variant of `{name}`"),
-            (Shape::Enum { name, .. }, Style::Relative) => format!("an ordinal of `{name}`"),
+            (Shape::Struct { name, .. }, JsonStyle::Named) => format!("an object `{name}`"),
+            (Shape::Struct { name, .. }, JsonStyle::Relative) => format!("the list of `{name}`"),
+            (Shape::Enum { name, .. }, JsonStyle::Named) => format!("a variant of `{name}`"),
+            (Shape::Enum { name, .. }, JsonStyle::Relative) => format!("an ordinal of `{name}`"),
             (Shape::Option(_), _) => "a value or null".to_string(),
             _ => "a list".to_string(),
         }
@@ -93,7 +93,7 @@ impl Seed<'_, &Shape> {
         }
     }
 
-    fn is_variant(&self, style: Style) -> bool {
+    fn is_variant(&self, style: JsonStyle) -> bool {
         self.style == style && matches!(self.target, Shape::Enum { .. })
     }
 }
@@ -135,7 +135,7 @@ impl<'de> Visitor<'de> for Seed<'_, &Shape> {
 
     fn visit_u64<E: Error>(mut self, number: u64) -> Result<Dynamic, E> {
         let text = number.to_string();
-        if self.is_variant(Style::Relative) {
+        if self.is_variant(JsonStyle::Relative) {
             return self.variant(&text, |ordinal, _| ordinal as u64 == number);
         }
         self.leaf(&text, |kind| kind.parse(&text).ok())
@@ -155,7 +155,7 @@ impl<'de> Visitor<'de> for Seed<'_, &Shape> {
     }
 
     fn visit_str<E: Error>(mut self, text: &str) -> Result<Dynamic, E> {
-        if self.is_variant(Style::Named) {
+        if self.is_variant(JsonStyle::Named) {
             return self.variant(text, |_, name| name == text);
         }
         self.leaf(text, |kind| match kind {
@@ -202,11 +202,11 @@ impl<'de> Visitor<'de> for Seed<'_, &Shape> {
                     _ => Ok(Dynamic::List(items)),
                 }
             }
-            (Shape::Struct { name, fields }, Style::Relative) => {
+            (Shape::Struct { name, fields }, JsonStyle::Relative) => {
                 let fields = values_in_order(&mut self.with(&fields[..]), &mut seq)?;
                 Ok(Dynamic::Struct { name: name.clone(), fields })
             }
-            (Shape::Enum { name, variants }, Style::Relative) => {
+            (Shape::Enum { name, variants }, JsonStyle::Relative) => {
                 let ordinal: usize = seq
                     .next_element()?
                     .ok_or_else(|| A::Error::custom(format!("an ordinal of `{name}` is needed")))?;
@@ -227,11 +227,11 @@ impl<'de> Visitor<'de> for Seed<'_, &Shape> {
 
     fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Dynamic, A::Error> {
         match (self.target, self.style) {
-            (Shape::Struct { name, fields }, Style::Named) => {
+            (Shape::Struct { name, fields }, JsonStyle::Named) => {
                 let fields = self.with(&fields[..]).visit_map(map)?;
                 Ok(Dynamic::Struct { name: name.clone(), fields })
             }
-            (Shape::Enum { name, variants }, Style::Named) => {
+            (Shape::Enum { name, variants }, JsonStyle::Named) => {
                 let key = map.next_key::<String>()?.unwrap_or_default();
                 self.spend(variants.len())?;
                 let Some(variant) = variants.iter().find(|variant| *variant.name == *key) else {
@@ -332,7 +332,7 @@ impl<'de> DeserializeSeed<'de> for FloatSeed {
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<f32, D::Error> {
         let float = Shape::Op(Op::Float);
         let mut budget = Budget::of(&[]);
-        let seed = Seed { target: &float, style: Style::Named, budget: &mut budget };
+        let seed = Seed { target: &float, style: JsonStyle::Named, budget: &mut budget };
         match seed.deserialize(deserializer)? {
             Dynamic::Value(Value::Number(Number::Float(number))) => Ok(number),
             _ => Err(D::Error::custom("a number is needed")),

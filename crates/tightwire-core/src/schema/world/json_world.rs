@@ -6,7 +6,7 @@ use core::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
-use super::json::Style;
+use super::json::JsonStyle;
 use super::json_read::Seed;
 use super::leaf::shown;
 use super::text::read_id;
@@ -15,7 +15,11 @@ use super::tree::{time_of, to_object};
 use super::{World, WorldError, WorldSchema};
 use crate::stream::Shape;
 
-pub(super) fn read(bytes: &[u8], schema: &WorldSchema, style: Style) -> Result<World, WorldError> {
+pub(super) fn read(
+    bytes: &[u8],
+    schema: &WorldSchema,
+    style: JsonStyle,
+) -> Result<World, WorldError> {
     let mut budget = Budget::of(bytes);
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
     let seed = WorldSeed { schema, style, budget: &mut budget };
@@ -32,7 +36,7 @@ pub(super) fn read(bytes: &[u8], schema: &WorldSchema, style: Style) -> Result<W
 
 struct WorldSeed<'a> {
     schema: &'a WorldSchema,
-    style: Style,
+    style: JsonStyle,
     budget: &'a mut Budget,
 }
 

@@ -258,10 +258,10 @@ impl World {
             #[cfg(feature = "formats")]
             Representation::Xml => xml::write(&quantised.world, schema),
             #[cfg(feature = "formats")]
-            Representation::Json => json::write(&quantised.world, schema, json::Style::Named),
+            Representation::Json => json::write(&quantised.world, schema, json::JsonStyle::Named),
             #[cfg(feature = "formats")]
             Representation::RelativeJson => {
-                json::write(&quantised.world, schema, json::Style::Relative)
+                json::write(&quantised.world, schema, json::JsonStyle::Relative)
             }
             #[cfg(feature = "formats")]
             Representation::Text => text::write(&quantised.world, schema),
@@ -295,9 +295,11 @@ impl World {
             #[cfg(feature = "formats")]
             Representation::Xml => xml_read::read(bytes, schema)?,
             #[cfg(feature = "formats")]
-            Representation::Json => json_world::read(bytes, schema, json::Style::Named)?,
+            Representation::Json => json_world::read(bytes, schema, json::JsonStyle::Named)?,
             #[cfg(feature = "formats")]
-            Representation::RelativeJson => json_world::read(bytes, schema, json::Style::Relative)?,
+            Representation::RelativeJson => {
+                json_world::read(bytes, schema, json::JsonStyle::Relative)?
+            }
             #[cfg(feature = "formats")]
             Representation::Text => text::read(bytes, schema)?,
             Representation::Bytes => tree::read_bytes(bytes, schema)?,
