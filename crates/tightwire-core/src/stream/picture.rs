@@ -85,7 +85,7 @@ pub(super) struct Picture<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Style {
+pub(super) enum TextStyle {
     Plain,
     Faint,
     Field(usize),
@@ -112,7 +112,7 @@ struct Row {
     name: String,
     value: String,
     form: String,
-    style: Style,
+    style: TextStyle,
 }
 
 impl<'a> Picture<'a> {
@@ -132,7 +132,7 @@ impl<'a> Picture<'a> {
         draw_bits(self, everything, f)?;
         if let Some(refusal) = self.trace.refusal() {
             writeln!(f)?;
-            self.paint(Style::Refused, &refusal.to_string(), f)?;
+            self.paint(TextStyle::Refused, &refusal.to_string(), f)?;
             writeln!(f)?;
         }
         Ok(())
@@ -145,21 +145,25 @@ impl<'a> Picture<'a> {
         let bits = width(&|row| row.bits.len()).max("bits".len());
         let name = width(&|row| length(&row.guide) + length(&row.name)).min(MAX_PADDING);
         let value = width(&|row| length(&row.value)).min(MAX_PADDING);
-        self.paint(Style::Faint, &format!("   {:>at$}  {:>bits$}  field", "at", "bits"), f)?;
+        self.paint(TextStyle::Faint, &format!("   {:>at$}  {:>bits$}  field", "at", "bits"), f)?;
         writeln!(f)?;
         for row in &rows {
             let Row { mark, guide, style, .. } = row;
             self.paint(*style, &format!("{mark}  "), f)?;
-            self.paint(Style::Faint, &format!("{:>at$}  {:>bits$}  {guide}", row.at, row.bits), f)?;
+            self.paint(
+                TextStyle::Faint,
+                &format!("{:>at$}  {:>bits$}  {guide}", row.at, row.bits),
+                f,
+            )?;
             let padding = name.saturating_sub(length(guide));
             let named = format!("{:padding$}  {:value$}", row.name, row.value);
             let has_form = !row.form.is_empty();
             self.paint(*style, if has_form { &named } else { named.trim_end() }, f)?;
             if has_form {
-                self.paint(Style::Faint, &format!("  {}", row.form), f)?;
+                self.paint(TextStyle::Faint, &format!("  {}", row.form), f)?;
             }
-            if *style == Style::Refused {
-                self.paint(Style::Refused, "  <- refused", f)?;
+            if *style == TextStyle::Refused {
+                self.paint(TextStyle::Refused, "  <- refused", f)?;
             }
             writeln!(f)?;
         }
@@ -199,9 +203,9 @@ impl<'a> Picture<'a> {
     fn row(&self, node: Node<'_>, content: Node<'_>, guide: String) -> Row {
         let blamed = content.ancestors().take_while(|outer| outer.index() >= node.index());
         let style = match content.op() {
-            _ if blamed.into_iter().any(Node::is_refused) => Style::Refused,
-            Some(_) => Style::Field(self.mark(content)),
-            None => Style::Plain,
+            _ if blamed.into_iter().any(Node::is_refused) => TextStyle::Refused,
+            Some(_) => TextStyle::Field(self.mark(content)),
+            None => TextStyle::Plain,
         };
         Row {
             mark: content.op().map_or(' ', |_| mark(self.mark(content))),
@@ -247,15 +251,15 @@ impl<'a> Picture<'a> {
 
     pub(super) fn paint(
         &self,
-        style: Style,
+        style: TextStyle,
         text: &str,
         f: &mut fmt::Formatter<'_>,
     ) -> fmt::Result {
         let code = match style {
-            Style::Plain => "1",
-            Style::Faint => "2",
-            Style::Field(mark) => COLORS[mark % COLORS.len()],
-            Style::Refused => "1;31",
+            TextStyle::Plain => "1",
+            TextStyle::Faint => "2",
+            TextStyle::Field(mark) => COLORS[mark % COLORS.len()],
+            TextStyle::Refused => "1;31",
         };
         match self.colored {
             true => write!(f, "\x1b[{code}m{text}\x1b[0m"),
@@ -268,7 +272,7 @@ impl Row {
     fn of_rest(guide: String, at: u64, bits: u64, text: String) -> Self {
         let (at, bits) = (at.to_string(), bits.to_string());
         let (value, form) = (String::new(), String::new());
-        Self { mark: ' ', at, bits, guide, name: text, value, form, style: Style::Faint }
+        Self { mark: ' ', at, bits, guide, name: text, value, form, style: TextStyle::Faint }
     }
 }
 

@@ -7,7 +7,7 @@ use core::fmt;
 use core::iter::Peekable;
 use core::ops::Range;
 
-use super::picture::{Picture, Style, mark};
+use super::picture::{Picture, TextStyle, mark};
 use super::{ErrorKind, Node, Trace};
 
 /// Bytes per line: with the gaps and the number in front, 80 columns.
@@ -53,14 +53,14 @@ pub(super) fn draw_bits(
         }
         if let Some(from) = left_out.take() {
             writeln!(f)?;
-            picture.paint(Style::Faint, &format!("      …  bits {from} to {first}"), f)?;
+            picture.paint(TextStyle::Faint, &format!("      …  bits {from} to {first}"), f)?;
             writeln!(f)?;
         }
         let cells = cells(picture, bytes, first, &refused, &mut spans);
         let hex: Vec<_> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
         let hex = hex.join("       ");
         writeln!(f)?;
-        picture.paint(Style::Faint, &format!("{first:>7}  {hex}"), f)?;
+        picture.paint(TextStyle::Faint, &format!("{first:>7}  {hex}"), f)?;
         write!(f, "\n         ")?;
         draw_line(picture, &cells, f, |cells, bit| if cells[bit].is_set { '1' } else { '0' })?;
         write!(f, "\n         ")?;
@@ -144,11 +144,11 @@ fn refused_bits(trace: &Trace) -> Range<u64> {
 }
 
 impl Cell {
-    fn style(&self) -> Style {
+    fn style(&self) -> TextStyle {
         match self.field {
-            _ if self.is_refused => Style::Refused,
-            Some(number) => Style::Field(number),
-            None => Style::Faint,
+            _ if self.is_refused => TextStyle::Refused,
+            Some(number) => TextStyle::Field(number),
+            None => TextStyle::Faint,
         }
     }
 }
