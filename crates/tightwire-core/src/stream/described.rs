@@ -173,18 +173,18 @@ fn each<S: Stream, T: Default>(
 }
 
 /// A kind of [`Value`]: its name, and functions that take the contents out and put them back.
-type Kind<T> = (&'static str, fn(&mut Value) -> Option<T>, fn(T) -> Value);
+type ValueKind<T> = (&'static str, fn(&mut Value) -> Option<T>, fn(T) -> Value);
 
-const UNIT: Kind<()> =
+const UNIT: ValueKind<()> =
     ("nothing", |value| matches!(value, Value::Unit).then_some(()), |()| Value::Unit);
 
-const BOOL: Kind<bool> = (
+const BOOL: ValueKind<bool> = (
     "a bool",
     |value| if let Value::Bool(value) = value { Some(*value) } else { None },
     Value::Bool,
 );
 
-const UNSIGNED: Kind<u128> = (
+const UNSIGNED: ValueKind<u128> = (
     "an unsigned integer",
     |value| match *value {
         Value::Number(Number::Unsigned(number)) => Some(number),
@@ -194,7 +194,7 @@ const UNSIGNED: Kind<u128> = (
     |number| Value::Number(Number::Unsigned(number)),
 );
 
-const SIGNED: Kind<i128> = (
+const SIGNED: ValueKind<i128> = (
     "an integer",
     |value| match *value {
         Value::Number(Number::Signed(number)) => Some(number),
@@ -204,31 +204,31 @@ const SIGNED: Kind<i128> = (
     |number| Value::Number(Number::Signed(number)),
 );
 
-const FLOAT: Kind<f32> = (
+const FLOAT: ValueKind<f32> = (
     "a float",
     |value| if let Value::Number(Number::Float(value)) = value { Some(*value) } else { None },
     |number| Value::Number(Number::Float(number)),
 );
 
-const DOUBLE: Kind<f64> = (
+const DOUBLE: ValueKind<f64> = (
     "a double",
     |value| if let Value::Number(Number::Double(value)) = value { Some(*value) } else { None },
     |number| Value::Number(Number::Double(number)),
 );
 
-const TEXT: Kind<String> = (
+const TEXT: ValueKind<String> = (
     "text",
     |value| if let Value::Text(text) = value { Some(take(text)) } else { None },
     Value::Text,
 );
 
-const BYTES: Kind<Vec<u8>> = (
+const BYTES: ValueKind<Vec<u8>> = (
     "bytes",
     |value| if let Value::Bytes(bytes) = value { Some(take(bytes)) } else { None },
     Value::Bytes,
 );
 
-const VECTOR: Kind<Vec<f32>> = (
+const VECTOR: ValueKind<Vec<f32>> = (
     "a vector of floats",
     |value| if let Value::Vector(vector) = value { Some(take(vector)) } else { None },
     Value::Vector,
@@ -238,7 +238,7 @@ const VECTOR: Kind<Vec<f32>> = (
 fn carried<S: Stream, T: Default>(
     stream: &mut S,
     value: &mut Value,
-    (name, get, put): Kind<T>,
+    (name, get, put): ValueKind<T>,
     serialize: impl FnOnce(&mut T, &mut S) -> Result<(), S::Error>,
 ) -> Result<(), RunError<S::Error>> {
     let mut typed = match S::WRITING {
