@@ -17,7 +17,7 @@ use crate::stream::{Field, Name, Number, Shape, Value};
 /// each, the elements of a list an `item` each, and the value of an option is a `some`.
 pub(super) fn write(world: &World, schema: &WorldSchema) -> Result<Vec<u8>, WorldError> {
     let time = leaf_text(&time_value(world.time, schema.time())?);
-    let mut writer = Writer { out: String::new() };
+    let mut writer = XmlWriter { out: String::new() };
     writer.out.push_str("<world");
     writer.attribute("time", &time);
     writer.out.push('>');
@@ -33,11 +33,11 @@ pub(super) fn write(world: &World, schema: &WorldSchema) -> Result<Vec<u8>, Worl
     Ok(writer.out.into_bytes())
 }
 
-struct Writer {
+struct XmlWriter {
     out: String,
 }
 
-impl Writer {
+impl XmlWriter {
     fn attribute(&mut self, name: &str, value: &str) {
         self.out.push_str(&format!(" {name}=\""));
         for character in value.chars() {
