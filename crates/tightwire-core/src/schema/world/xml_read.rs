@@ -25,18 +25,18 @@ pub(super) fn read(bytes: &[u8], schema: &WorldSchema) -> Result<World, WorldErr
         let (place, sentence) = (error.pos(), error.to_string());
         WorldError::Text { line: place.row as usize, column: place.col as usize, reason: sentence }
     })?;
-    let mut reader = Reader { document: &document, budget: Budget::of(bytes) };
+    let mut reader = XmlReader { document: &document, budget: Budget::of(bytes) };
     reader.world(document.root_element(), schema)
 }
 
-struct Reader<'d> {
+struct XmlReader<'d> {
     document: &'d Document<'d>,
     budget: Budget,
 }
 
 type Element<'d> = Node<'d, 'd>;
 
-impl<'d> Reader<'d> {
+impl<'d> XmlReader<'d> {
     fn refuse(&self, element: Element<'d>, reason: impl Into<String>) -> WorldError {
         let place = self.document.text_pos_at(element.range().start);
         let (line, column) = (place.row as usize, place.col as usize);
