@@ -18,7 +18,7 @@ const SEPARATOR: char = ',';
 /// flattened: a vector to its components, a struct to its fields, an enum to its ordinal and its
 /// fields, an option to 0 or 1 and the value, a list to its length and its elements.
 pub(super) fn write(world: &World, schema: &WorldSchema) -> Result<Vec<u8>, WorldError> {
-    let mut writer = Writer { out: String::new(), needs_separator: false };
+    let mut writer = TextWriter { out: String::new(), needs_separator: false };
     writer.leaf(&time_value(world.time, schema.time())?);
     let class = schema.object();
     for object in world.objects() {
@@ -29,12 +29,12 @@ pub(super) fn write(world: &World, schema: &WorldSchema) -> Result<Vec<u8>, Worl
     Ok(writer.out.into_bytes())
 }
 
-struct Writer {
+struct TextWriter {
     out: String,
     needs_separator: bool,
 }
 
-impl Writer {
+impl TextWriter {
     fn token(&mut self, token: &str) {
         if self.needs_separator {
             self.out.push(SEPARATOR);
