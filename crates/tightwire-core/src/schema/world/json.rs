@@ -28,7 +28,7 @@ pub(super) fn write(
     schema: &WorldSchema,
     style: JsonStyle,
 ) -> Result<Vec<u8>, WorldError> {
-    let mut writer = Writer { out: String::new(), style };
+    let mut writer = JsonWriter { out: String::new(), style };
     writer.out.push_str("{\"time\":");
     writer.leaf(&time_value(world.time, schema.time())?);
     writer.out.push_str(",\"objects\":{");
@@ -46,7 +46,7 @@ pub(super) fn is_nullable(shape: &Shape) -> bool {
     matches!(shape, Shape::Option(_) | Shape::Op(Op::Align | Op::Check { .. }))
 }
 
-struct Writer {
+struct JsonWriter {
     out: String,
     style: JsonStyle,
 }
@@ -55,7 +55,7 @@ fn comma(index: usize) -> &'static str {
     if index == 0 { "" } else { "," }
 }
 
-impl Writer {
+impl JsonWriter {
     fn string(&mut self, text: &str) {
         self.out.push('"');
         for character in text.chars() {
