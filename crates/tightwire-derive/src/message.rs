@@ -8,7 +8,7 @@ use crate::syntax::name_error;
 
 /// Arguments of `#[message(…)]`.
 #[derive(Default)]
-struct Attributes {
+struct MessageAttributes {
     name: Option<LitStr>,
 }
 
@@ -16,9 +16,9 @@ struct Attributes {
 /// not also report a missing impl.
 pub(crate) fn item(input: &DeriveInput) -> TokenStream {
     let ident = &input.ident;
-    let (errors, Attributes { name }) = match attributes(input) {
+    let (errors, MessageAttributes { name }) = match attributes(input) {
         Ok(attributes) => (None, attributes),
-        Err(error) => (Some(error.into_compile_error()), Attributes::default()),
+        Err(error) => (Some(error.into_compile_error()), MessageAttributes::default()),
     };
     let name = name.map_or_else(|| ident.to_string(), |name| name.value());
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
@@ -39,7 +39,7 @@ pub(crate) fn item(input: &DeriveInput) -> TokenStream {
     }
 }
 
-fn attributes(input: &DeriveInput) -> Result<Attributes> {
+fn attributes(input: &DeriveInput) -> Result<MessageAttributes> {
     if let Some(parameter) = input.generics.params.first() {
         return Err(Error::new_spanned(
             parameter,
@@ -47,7 +47,7 @@ fn attributes(input: &DeriveInput) -> Result<Attributes> {
              that is sent",
         ));
     }
-    let mut attributes = Attributes::default();
+    let mut attributes = MessageAttributes::default();
     for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("message")) {
         attribute.parse_nested_meta(|meta| {
             if meta.path.is_ident("name") {
