@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 const SMALL: u64 = 16 << 20;
 
 /// The reader of a capture. Clones of its [`Progress`] tell how far it is.
-pub(crate) struct Input {
+pub(crate) struct CaptureInput {
     source: Source,
     progress: Progress,
     bar: Option<ProgressBar>,
@@ -40,7 +40,7 @@ pub(crate) struct Progress {
     began: Instant,
 }
 
-impl Input {
+impl CaptureInput {
     /// Opens a file; `-` is standard input.
     pub(crate) fn open(path: &Path) -> Result<Self, Box<dyn Error>> {
         let (source, length) = if path == Path::new("-") {
@@ -108,12 +108,12 @@ impl Input {
         sleep(PAUSE);
         let length = file.metadata()?.len();
         self.progress.length.set(Some(length));
-        // A shorter file was begun anew.
+        // A file that has become shorter was truncated or replaced.
         Ok(length >= self.progress.read.get())
     }
 }
 
-impl Read for Input {
+impl Read for CaptureInput {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             let count = self.read_some(buffer)?;
@@ -128,7 +128,7 @@ impl Read for Input {
     }
 }
 
-impl Drop for Input {
+impl Drop for CaptureInput {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

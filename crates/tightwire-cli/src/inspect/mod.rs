@@ -41,7 +41,7 @@ use tightwire::packet::Protection;
 use crate::source::{Source, is_capture_at};
 use capture_identity::CaptureIdentity;
 use chosen::Chosen;
-use input::Input;
+use input::CaptureInput;
 use reading::{CurrentDatagram, Reading, Skipped};
 use summary::Summary;
 use survey::Survey;
@@ -123,7 +123,7 @@ const REFRESH: Duration = Duration::from_millis(500);
 impl Inspect {
     pub(crate) fn run(self) -> Result<String, Box<dyn Error>> {
         let pending = Rc::new(RefCell::new(None));
-        let mut input = Input::open(&self.capture)?;
+        let mut input = CaptureInput::open(&self.capture)?;
         input = if self.follow { input.following(pending.clone()) } else { input.with_bar() };
         let progress = input.progress();
         let name = self.capture.display().to_string();

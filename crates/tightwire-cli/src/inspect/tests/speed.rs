@@ -8,7 +8,7 @@ use std::path::Path;
 use tightwire::inspect::{Capture, CaptureError, CaptureWriter};
 
 use super::super::capture_identity::CaptureIdentity;
-use super::super::input::Input;
+use super::super::input::CaptureInput;
 use super::super::reading::Reading;
 use super::super::survey::Survey;
 use super::game::{Packet, encoded, identity, record};
@@ -31,7 +31,7 @@ fn totals_of_a_large_capture_are_counted_at_50_megabytes_a_second() {
     drop(recorder.finish().unwrap());
 
     let (before, began) = (resident(), busy());
-    let input = Input::open(&file).unwrap();
+    let input = CaptureInput::open(&file).unwrap();
     let progress = input.progress();
     let capture = Capture::new(input).unwrap();
     let mut reading = Reading::new(capture, CaptureIdentity::of_identity(identity()), None);
