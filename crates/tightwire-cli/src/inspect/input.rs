@@ -19,14 +19,14 @@ const SMALL: u64 = 16 << 20;
 
 /// The reader of a capture. Clones of its [`Progress`] tell how far it is.
 pub(crate) struct CaptureInput {
-    source: Source,
+    source: ByteSource,
     progress: Progress,
     bar: Option<ProgressBar>,
     /// Output to print when no more bytes are available; `None` unless the input is followed.
     pending: Option<Rc<RefCell<Option<String>>>>,
 }
 
-enum Source {
+enum ByteSource {
     File(File),
     Pipe(io::Stdin),
 }
@@ -44,7 +44,7 @@ impl CaptureInput {
     /// Opens a file; `-` is standard input.
     pub(crate) fn open(path: &Path) -> Result<Self, Box<dyn Error>> {
         let (source, length) = if path == Path::new("-") {
-            (Source::Pipe(io::stdin()), None)
+            (ByteSource::Pipe(io::stdin()), None)
         } else {
             let failed = |error: io::Error| format!("{}: {error}", path.display());
             let file = File::open(path).map_err(failed)?;
@@ -53,7 +53,7 @@ impl CaptureInput {
                 return Err(format!("{}: this is a folder, no capture", path.display()).into());
             }
             let length = about.is_file().then_some(about.len());
-            (Source::File(file), length)
+            (ByteSource::File(file), length)
         };
         let progress = Progress {
             read: Rc::default(),
@@ -91,8 +91,8 @@ impl CaptureInput {
 
     fn read_some(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.source {
-            Source::File(file) => file.read(buffer),
-            Source::Pipe(pipe) => pipe.read(buffer),
+            ByteSource::File(file) => file.read(buffer),
+            ByteSource::Pipe(pipe) => pipe.read(buffer),
         }
     }
 
@@ -104,7 +104,7 @@ impl CaptureInput {
             out.write_all(text.as_bytes())?;
             out.flush()?;
         }
-        let Source::File(file) = &self.source else { return Ok(false) };
+        let ByteSource::File(file) = &self.source else { return Ok(false) };
         sleep(PAUSE);
         let length = file.metadata()?.len();
         self.progress.length.set(Some(length));
