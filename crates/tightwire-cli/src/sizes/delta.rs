@@ -4,7 +4,7 @@ use tightwire::schema::{Class, Dynamic, Object, Schema, World, WorldSchema};
 use tightwire::snapshot::{self, Leaving, Level};
 use tightwire::stream::Shape;
 
-use super::input::Input;
+use super::input::MeasuredWorld;
 use crate::terminal::safe;
 
 /// Ticks per second.
@@ -15,7 +15,7 @@ const BUDGET: usize = 1 << 24;
 
 /// Returns the bytes of the world's snapshot for a receiver that acked the previous state. The
 /// snapshot was decoded, and gives the same world except for its time, which is the tick.
-pub(super) fn size(input: &Input, level: Level) -> Result<usize, String> {
+pub(super) fn size(input: &MeasuredWorld, level: Level) -> Result<usize, String> {
     let previous = input.previous.as_ref();
     let most = input.world.objects().len() + previous.map_or(0, |world| world.objects().len());
     let protocol = protocol(&input.schema, level, most)?;

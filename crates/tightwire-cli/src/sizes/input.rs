@@ -14,7 +14,7 @@ use crate::terminal::safe;
 const MOST: usize = 64 << 20;
 
 /// A world to be measured.
-pub(super) struct Input {
+pub(super) struct MeasuredWorld {
     /// Description of the world, for a title.
     pub(super) name: String,
     pub(super) schema: WorldSchema,
@@ -33,7 +33,7 @@ pub(super) enum Example {
     Large,
 }
 
-impl Input {
+impl MeasuredWorld {
     pub(super) fn of_example(example: Example) -> Result<Self, String> {
         match example {
             Example::Small => {

@@ -4,7 +4,7 @@ use tightwire::schema::{Representation, World, WorldSchema};
 use tightwire::snapshot::Level;
 
 use super::delta;
-use super::input::Input;
+use super::input::MeasuredWorld;
 
 /// One representation of the world.
 pub(super) struct SizeRow {
@@ -16,7 +16,7 @@ pub(super) struct SizeRow {
 }
 
 /// Measures every representation, the longest first. Each is decoded and compared with the world.
-pub(super) fn climb(input: &Input) -> Result<Vec<SizeRow>, String> {
+pub(super) fn climb(input: &MeasuredWorld) -> Result<Vec<SizeRow>, String> {
     let mut ladder = Vec::new();
     for &representation in Representation::ALL {
         let name = match representation {

@@ -15,7 +15,7 @@ use tightwire::schema::WorldSchema;
 use tightwire::{encode, measure};
 
 use crate::terminal::Terminal;
-use input::{Example, Input};
+use input::{Example, MeasuredWorld};
 use report::Report;
 
 /// Writes one world in every representation, and prints the bytes of each: XML, JSON, JSON and text
@@ -51,9 +51,9 @@ impl Sizes {
     pub(crate) fn run(self) -> Result<String, Box<dyn Error>> {
         let input = match (&self.world, &self.schema) {
             (Some(world), Some(schema)) => {
-                Input::of_files(world, schema, self.previous.as_deref())?
+                MeasuredWorld::of_files(world, schema, self.previous.as_deref())?
             }
-            _ => Input::of_example(self.example)?,
+            _ => MeasuredWorld::of_example(self.example)?,
         };
         if let Some(folder) = &self.write {
             write_files(folder, &input)?;
@@ -76,7 +76,7 @@ fn schema_bytes(schema: &WorldSchema) -> Result<usize, Box<dyn Error>> {
     Ok(encode(&schema, &mut buffer)?.len())
 }
 
-fn write_files(folder: &Path, input: &Input) -> Result<(), String> {
+fn write_files(folder: &Path, input: &MeasuredWorld) -> Result<(), String> {
     let refused = |error| format!("{}: {error}", folder.display());
     fs::create_dir_all(folder).map_err(refused)?;
     for (name, bytes) in input.files()? {

@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::input::Input;
+use super::input::MeasuredWorld;
 use super::ladder::SizeRow;
 use crate::svg::{Bar, bar_plot};
 use crate::terminal::{Colour, Terminal, bar, counted, thousands, wrapped};
 
 pub(super) struct Report {
-    pub(super) input: Input,
+    pub(super) input: MeasuredWorld,
     pub(super) ladder: Vec<SizeRow>,
     /// Length of the schema in bytes, which is sent once.
     pub(super) schema_bytes: usize,
