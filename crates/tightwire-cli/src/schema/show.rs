@@ -10,7 +10,7 @@ use crate::source::Source;
 use crate::terminal::{Colour, Terminal, counted, safe};
 
 /// One line of the tree.
-struct Line {
+struct TreeLine {
     bits: String,
     /// Branches of the tree that lead to the line.
     branches: String,
@@ -33,7 +33,7 @@ pub(super) fn text(source: &Source, terminal: Terminal) -> String {
     add(&mut lines, ["", ""], (name, String::new()), root);
     let mut text = head(source);
     let bits = lines.iter().map(|line| line.bits.len()).max().unwrap_or(0).max(4);
-    let field = |line: &Line| line.branches.chars().count() + line.name.chars().count();
+    let field = |line: &TreeLine| line.branches.chars().count() + line.name.chars().count();
     let names = lines.iter().map(field).max().unwrap_or(0).max(5);
     let title = format!("  {:>bits$}  {:<names$}  type", "bits", "field");
     let _ = writeln!(text, "{}", terminal.paint(Colour::Dim, &title));
@@ -104,12 +104,12 @@ fn quoted(text: &str) -> String {
 
 /// Adds the lines of a value. `branch` is drawn before its first line, `below` before the others.
 fn add(
-    lines: &mut Vec<Line>,
+    lines: &mut Vec<TreeLine>,
     [branch, below]: [&str; 2],
     (name, notes): (String, String),
     shape: &Shape,
 ) {
-    let line = |bits, name, what, notes, branches: &str| Line {
+    let line = |bits, name, what, notes, branches: &str| TreeLine {
         bits: words::range(bits),
         branches: branches.to_owned(),
         name,
@@ -139,7 +139,7 @@ fn add(
     }
 }
 
-fn add_fields(lines: &mut Vec<Line>, below: &str, fields: &[Field]) {
+fn add_fields(lines: &mut Vec<TreeLine>, below: &str, fields: &[Field]) {
     for (place, field) in fields.iter().enumerate() {
         let [branch, deeper] = branches(below, place + 1 == fields.len());
         let mut notes = String::new();
