@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::reading::CurrentDatagram;
-use super::survey::{Line, Mark};
+use super::survey::{Mark, PacketLine};
 use tightwire::inspect::Xray;
 
 /// Maximum bytes of packets whose x-rays are kept: a span takes many times the memory of its bits.
@@ -13,7 +13,7 @@ const MAX_BYTES: usize = 1 << 20;
 #[derive(serde::Serialize, Debug)]
 pub(crate) struct ChosenPacket {
     #[serde(flatten)]
-    pub(crate) line: Line,
+    pub(crate) line: PacketLine,
     pub(crate) xray: Xray,
 }
 

@@ -8,7 +8,7 @@ use super::fields::{FieldTotal, fields};
 use super::reading::Skipped;
 use super::refusals::RefusalGroup;
 use super::snapshots::Snapshots;
-use super::survey::{KindTotal, Line, Survey};
+use super::survey::{KindTotal, PacketLine, Survey};
 use super::values::{Numbers, Sample, Values};
 
 /// The data collected from a capture, and how the capture was read.
@@ -121,8 +121,8 @@ pub(crate) struct Document<'a> {
     snapshots: u64,
     snapshots_not_read: u64,
     snapshots_not_read_because: Option<&'a str>,
-    first: Vec<Line>,
-    last: Vec<Line>,
+    first: Vec<PacketLine>,
+    last: Vec<PacketLine>,
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<ValuesDocument>,
 }

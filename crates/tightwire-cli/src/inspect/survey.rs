@@ -13,7 +13,7 @@ use super::timeline::Timeline;
 
 /// A line of the list of packets.
 #[derive(serde::Serialize, Clone, PartialEq, Debug)]
-pub(crate) struct Line {
+pub(crate) struct PacketLine {
     pub(crate) packet: u64,
     pub(crate) time: f64,
     pub(crate) from: SocketAddr,
@@ -113,12 +113,20 @@ impl Survey {
     }
 
     /// Returns the first packets.
-    pub(crate) fn first(&self, tally: &Tally, identity_of_capture: &CaptureIdentity) -> Vec<Line> {
+    pub(crate) fn first(
+        &self,
+        tally: &Tally,
+        identity_of_capture: &CaptureIdentity,
+    ) -> Vec<PacketLine> {
         self.first.iter().map(|mark| mark.line(tally, identity_of_capture)).collect()
     }
 
     /// Returns the last packets, except those among the first.
-    pub(crate) fn last(&self, tally: &Tally, identity_of_capture: &CaptureIdentity) -> Vec<Line> {
+    pub(crate) fn last(
+        &self,
+        tally: &Tally,
+        identity_of_capture: &CaptureIdentity,
+    ) -> Vec<PacketLine> {
         self.last.iter().map(|mark| mark.line(tally, identity_of_capture)).collect()
     }
 
@@ -146,14 +154,14 @@ impl Mark {
         }
     }
 
-    pub(crate) fn line(&self, tally: &Tally, identity_of_capture: &CaptureIdentity) -> Line {
+    pub(crate) fn line(&self, tally: &Tally, identity_of_capture: &CaptureIdentity) -> PacketLine {
         let Self { packet, time, from, to, bytes, .. } = *self;
         let kind = self.kind.and_then(|kind| tally.kinds().get(kind));
         let reason = |(refused, packet): &(Refusal, Option<Vec<u8>>)| {
             refused.reason(packet.as_deref(), identity_of_capture)
         };
         let refused = self.refused.as_ref().map(reason);
-        Line {
+        PacketLine {
             packet,
             time,
             from,

@@ -8,7 +8,7 @@ use super::fields::FieldTotal;
 use super::reading::Skipped;
 use super::snapshots::DecodedSnapshot;
 use super::summary::Summary;
-use super::survey::Line;
+use super::survey::PacketLine;
 use super::text::{Paint, bytes, duration, shortened_path, sparkline};
 use super::values::{Numbers, Sample, Values};
 use crate::terminal::{bar, counted, cut, safe, thousands};
@@ -324,7 +324,7 @@ pub(crate) fn line_heading(paint: Paint) -> String {
 }
 
 /// Draws a packet of the list.
-pub(crate) fn draw_line(line: &Line, paint: Paint) -> String {
+pub(crate) fn draw_line(line: &PacketLine, paint: Paint) -> String {
     let way = format!("{} → {}", line.from, line.to);
     let width = addresses_width(paint);
     let text = format!(
