@@ -20,7 +20,7 @@ pub(super) const ENOUGH: u64 = 8;
 /// long the capture is.
 #[derive(Default)]
 pub(crate) struct FieldStatistics {
-    values: BTreeMap<String, Values>,
+    values: BTreeMap<String, ValueStatistics>,
     flags: BTreeMap<String, Flags>,
     pub(super) packets: u64,
     /// Number of packets that do not match the schema.
@@ -28,7 +28,7 @@ pub(crate) struct FieldStatistics {
 }
 
 /// Statistics of one field's values.
-pub(super) struct Values {
+pub(super) struct ValueStatistics {
     pub(super) count: u64,
     /// First value, as text.
     pub(super) first: String,
@@ -76,7 +76,7 @@ impl FieldStatistics {
         self.walk(&mut super::root_name(root), root, &value);
     }
 
-    pub(super) fn values(&self, path: &str) -> Option<&Values> {
+    pub(super) fn values(&self, path: &str) -> Option<&ValueStatistics> {
         self.values.get(path)
     }
 
@@ -159,8 +159,14 @@ impl FieldStatistics {
                     Value::Bytes(bytes) => bytes.len() as u64,
                     _ => 0,
                 };
-                let values =
-                    Values { count: 1, first, first_hash: hash, varies: false, length, range };
+                let values = ValueStatistics {
+                    count: 1,
+                    first,
+                    first_hash: hash,
+                    varies: false,
+                    length,
+                    range,
+                };
                 self.values.insert(path.to_owned(), values);
             }
         }
