@@ -11,7 +11,7 @@ use super::chosen::Chosen;
 use super::reading::Reading;
 use super::survey::Survey;
 use super::text::Paint;
-use super::values::Values;
+use super::values::FieldValues;
 use super::{Views, page, view};
 use tightwire::inspect::Xray;
 
@@ -42,7 +42,7 @@ impl AllViews {
         if let Some(field) = field {
             reading.watch(field);
         }
-        let values = field.map(|_| Values::new(6));
+        let values = field.map(|_| FieldValues::new(6));
         let mut shown = Views { survey: Survey::new(3), values, chosen: Chosen::new(most_xrays) };
         let mut xrays = Vec::new();
         let ended = reading.each::<CaptureError>(|seen| {

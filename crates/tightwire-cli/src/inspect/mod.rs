@@ -48,7 +48,7 @@ use survey::Survey;
 use text::Paint;
 use tightwire::inspect::Xray;
 use unknown::unknown;
-use values::Values;
+use values::FieldValues;
 
 /// Shows the contents of a capture: where the bytes go, packets bit by bit, and what was refused
 /// and why
@@ -262,7 +262,7 @@ impl Inspect {
 /// Collectors of the views.
 struct Views {
     survey: Survey,
-    values: Option<Values>,
+    values: Option<FieldValues>,
     chosen: Chosen,
 }
 
@@ -271,7 +271,7 @@ impl Views {
         let shown = if arguments.json { SHOWN_TO_TOOLS } else { SHOWN };
         Self {
             survey: Survey::new(shown),
-            values: arguments.field.as_ref().map(|_| Values::new(2 * shown)),
+            values: arguments.field.as_ref().map(|_| FieldValues::new(2 * shown)),
             chosen: Chosen::new(if arguments.html.is_some() { arguments.xrays } else { 0 }),
         }
     }

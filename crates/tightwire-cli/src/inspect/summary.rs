@@ -9,7 +9,7 @@ use super::reading::Skipped;
 use super::refusals::RefusalGroup;
 use super::snapshots::Snapshots;
 use super::survey::{KindTotal, PacketLine, Survey};
-use super::values::{Numbers, Sample, Values};
+use super::values::{FieldValues, Numbers, Sample};
 
 /// The data collected from a capture, and how the capture was read.
 pub(crate) struct Summary<'a> {
@@ -26,7 +26,7 @@ pub(crate) struct Summary<'a> {
     /// Further remarks, for example why the file was not read to its end.
     pub(crate) notes: Vec<String>,
     /// Values of the requested field; `None` if no field was requested.
-    pub(crate) values: Option<&'a Values>,
+    pub(crate) values: Option<&'a FieldValues>,
 }
 
 impl Summary<'_> {

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn times_out_of_order_and_out_of_reason_are_counted() {
+    fn times_out_of_order_and_out_of_range_are_counted() {
         let mut timeline = Timeline::default();
         for time in [0.0, -5.0, f64::NAN, 1e300, f64::INFINITY] {
             timeline.add(time, None, 1);

@@ -20,7 +20,7 @@ pub(crate) struct Sample {
 
 /// First and last values of a field, with their statistics.
 #[derive(Debug, Default)]
-pub(crate) struct Values {
+pub(crate) struct FieldValues {
     shown: usize,
     first: Vec<KeptValue>,
     last: VecDeque<KeptValue>,
@@ -64,7 +64,7 @@ pub(crate) struct Numbers {
     pub(crate) mean: f64,
 }
 
-impl Values {
+impl FieldValues {
     /// Keeps the first and the last `shown` values.
     pub(crate) fn new(shown: usize) -> Self {
         Self { shown, ..Self::default() }

@@ -10,7 +10,7 @@ use super::snapshots::DecodedSnapshot;
 use super::summary::Summary;
 use super::survey::PacketLine;
 use super::text::{Paint, bytes, duration, shortened_path, sparkline};
-use super::values::{Numbers, Sample, Values};
+use super::values::{FieldValues, Numbers, Sample};
 use crate::terminal::{bar, counted, cut, safe, thousands};
 
 /// Maximum number of rows of each table, so that the view fits a screen.
@@ -229,7 +229,7 @@ fn draw_packets(text: &mut String, summary: &Summary<'_>, paint: Paint) {
     }
 }
 
-fn draw_values(text: &mut String, values: &Values, tally: &Tally, paint: Paint) {
+fn draw_values(text: &mut String, values: &FieldValues, tally: &Tally, paint: Paint) {
     let [first, last] = values.samples(tally);
     let _ = write!(text, "\n{}", counted(values.count, "value"));
     if let Some(Numbers { count, min, max, mean }) = values.numbers() {

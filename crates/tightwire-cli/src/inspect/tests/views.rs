@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use super::super::chosen::Chosen;
 use super::super::survey::{Mark, Survey};
 use super::super::text::Paint;
-use super::super::values::Values;
+use super::super::values::FieldValues;
 use super::super::{Reading, Views, view};
 use super::game::{Packet, capture, capture_of, encoded, identity};
 use super::{CaptureIdentity, inspect};
@@ -79,8 +79,11 @@ fn a_narrow_terminal_cuts_no_line_in_two() {
         let paint = Paint { columns: Some(width), ..Paint::PLAIN };
         let capture = tightwire::inspect::Capture::new(&file[..]).unwrap();
         let mut reading = Reading::new(capture, CaptureIdentity::of_identity(identity()), None);
-        let mut shown =
-            Views { survey: Survey::new(3), values: Some(Values::new(3)), chosen: Chosen::new(0) };
+        let mut shown = Views {
+            survey: Survey::new(3),
+            values: Some(FieldValues::new(3)),
+            chosen: Chosen::new(0),
+        };
         reading.watch("players.health");
         let mut text = String::new();
         reading
