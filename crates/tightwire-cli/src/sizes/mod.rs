@@ -16,7 +16,7 @@ use tightwire::{encode, measure};
 
 use crate::terminal::Terminal;
 use input::{Example, MeasuredWorld};
-use report::Report;
+use report::SizeReport;
 
 /// Writes one world in every representation, and prints the bytes of each: XML, JSON, JSON and text
 /// relative to a schema, bytes, bits, the delta against the previous state, and the delta
@@ -60,7 +60,7 @@ impl Sizes {
         }
         let ladder = ladder::climb(&input)?;
         let schema_bytes = schema_bytes(&input.schema)?;
-        let report = Report { input, ladder, schema_bytes };
+        let report = SizeReport { input, ladder, schema_bytes };
         if let Some(file) = &self.svg {
             fs::write(file, report.plot())
                 .map_err(|error| format!("{}: {error}", file.display()))?;

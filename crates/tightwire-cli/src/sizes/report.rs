@@ -9,14 +9,14 @@ use super::ladder::SizeRow;
 use crate::svg::{Bar, bar_plot};
 use crate::terminal::{Colour, Terminal, bar, counted, thousands, wrapped};
 
-pub(super) struct Report {
+pub(super) struct SizeReport {
     pub(super) input: MeasuredWorld,
     pub(super) ladder: Vec<SizeRow>,
     /// Length of the schema in bytes, which is sent once.
     pub(super) schema_bytes: usize,
 }
 
-impl Report {
+impl SizeReport {
     /// Returns the bytes of the first representation.
     fn most(&self) -> f64 {
         let first = self.ladder.iter().find_map(|rung| rung.bytes.as_ref().ok());
