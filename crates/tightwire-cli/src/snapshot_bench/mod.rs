@@ -18,7 +18,7 @@ use clap::{Args, ValueEnum};
 use tightwire::snapshot::{self, Leaving, Level, ReceiverId};
 
 use classes::{Classes, Hint};
-use report::Report;
+use report::BenchReport;
 use scene::{Scene, SceneObject};
 use turn::Up;
 
@@ -97,7 +97,7 @@ impl SnapshotBench {
             None => vec![Level::Packed, Level::Modeled],
         };
         let ladder = ladder::sizes(&scene, frames);
-        let mut report = Report::new(&self.file, &self.without, self.up, frames, ladder);
+        let mut report = BenchReport::new(&self.file, &self.without, self.up, frames, ladder);
         for level in levels {
             let config = snapshot::Config { level, ..snapshot::Config::default() };
             let types = scene.classes(snapshot::Protocol::builder(config)).build()?;

@@ -11,7 +11,7 @@ use super::turn::Up;
 use super::{RunTotals, Setting};
 use crate::svg::{Bar, bar_plot};
 
-pub(super) struct Report {
+pub(super) struct BenchReport {
     scene: String,
     /// Names of the hints that were left out.
     without: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) struct Report {
     runs: Vec<(Level, Setting, RunTotals)>,
 }
 
-impl Report {
+impl BenchReport {
     pub(super) fn new(
         file: &Path,
         without: &[Hint],
