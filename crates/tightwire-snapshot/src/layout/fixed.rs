@@ -9,14 +9,14 @@ use tightwire_core::stream::{ErrorKind, WriteError};
 /// The columns of a packet that has only codes.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Fixed {
-    slots: Vec<Slot>,
+    slots: Vec<CodeSlot>,
     /// Number of bits of every packet.
     pub(super) bits: usize,
 }
 
 /// Position of a code.
 #[derive(Clone, Copy, PartialEq, Debug)]
-struct Slot {
+struct CodeSlot {
     /// First byte of a word that has the whole code.
     byte: u32,
     /// Mask of the bits of the code, and the largest code.
@@ -44,7 +44,7 @@ impl Fixed {
             let (byte, width) = ((bit / 8).min(last), width(column.max));
             let (shift, word_shift) = (bit - 8 * byte, bit % (8 * WORD));
             bit += width as usize;
-            Slot {
+            CodeSlot {
                 byte: byte as u32,
                 mask: u32::MAX.unbounded_shr(u32::BITS - width),
                 max: column.max,
