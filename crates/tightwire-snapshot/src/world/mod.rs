@@ -19,7 +19,7 @@ use tightwire_core::schema::ObjectId;
 /// The objects, and the packets that their states came in.
 #[derive(Debug)]
 pub(super) struct World {
-    slots: Slots<Slot>,
+    slots: Slots<ReceivedObject>,
     history: History,
     packets: Vec<ReceivedPacket>,
     pub(super) checksums: Checksums,
@@ -52,7 +52,7 @@ pub(super) struct World {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Slot {
+struct ReceivedObject {
     id: ObjectId,
     /// States of packets that are acked, or may still be.
     versions: Versions,
@@ -205,7 +205,10 @@ impl World {
 
     fn add(&mut self, id: ObjectId) -> u32 {
         let none = Versions::NONE;
-        self.slots.add(id, Slot { id, versions: none, newly_acked: 0, initial: none, shown: none })
+        self.slots.add(
+            id,
+            ReceivedObject { id, versions: none, newly_acked: 0, initial: none, shown: none },
+        )
     }
 
     /// Whether a packet with a baseline was applied since the sender's last resync: the sender has
@@ -428,7 +431,7 @@ impl World {
             && history.iter(place.versions).all(is_acked_despawn)
             && slots.find(place.id) == Some(slot)
         {
-            let Slot { versions, shown, .. } = &mut slots[slot];
+            let ReceivedObject { versions, shown, .. } = &mut slots[slot];
             history.retain(versions, |_, _| false);
             history.retain(shown, |_, _| false);
             slots.remove(place.id, slot);

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::mem::take;
 use core::ops::Range;
 
-use super::{ReceivedPacket, Slot, World, acked_states};
+use super::{ReceivedObject, ReceivedPacket, World, acked_states};
 use crate::header::Header;
 use crate::history::Stamp;
 use crate::{ChangeKind, ObjectChange};
@@ -99,7 +99,7 @@ impl World {
         class: u16,
         cells: Option<&[u32]>,
     ) -> Option<ObjectChange> {
-        let Slot { id, shown, .. } = &mut self.slots[slot];
+        let ReceivedObject { id, shown, .. } = &mut self.slots[slot];
         let before = self.history.newest(*shown);
         let class_shown = before.filter(|_| cells.is_none()).map_or(class, |before| before.class);
         if before.is_none() && cells.is_none() {
