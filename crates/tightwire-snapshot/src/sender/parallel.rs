@@ -41,7 +41,7 @@ pub(super) struct Job {
 
 /// The parts of a sender that all jobs read.
 #[derive(Clone, Copy)]
-struct World<'s> {
+struct SenderParts<'s> {
     protocol: &'s Protocol,
     store: &'s Store,
     relevancy: &'s Relevancy,
@@ -60,7 +60,7 @@ impl Sender {
         let count = self.begin_jobs(&mut jobs, requests);
         let Self { protocol, store, relevancy, bodies, epoch, .. } = self;
         relevancy.update(protocol, store);
-        let world = World { protocol, store, relevancy, bodies, epoch: *epoch };
+        let world = SenderParts { protocol, store, relevancy, bodies, epoch: *epoch };
         let running = &mut jobs[..count];
         running.sort_unstable_by_key(|job| (job.baseline, job.request));
         rayon::scope(|scope| {
@@ -139,7 +139,7 @@ impl Sender {
 }
 
 /// Runs the jobs of receivers with the same baseline.
-fn run_group(world: World<'_>, group: &mut [Job]) {
+fn run_group(world: SenderParts<'_>, group: &mut [Job]) {
     for place in 0..group.len() {
         let (done, rest) = group.split_at_mut(place);
         if let Some(job) = rest.first_mut() {
@@ -151,8 +151,8 @@ fn run_group(world: World<'_>, group: &mut [Job]) {
 impl Job {
     /// Collects the dirty objects, and codes the first body to try, unless an equal one was coded
     /// before.
-    fn run(&mut self, world: World<'_>, done: &[Self]) {
-        let World { protocol, store, relevancy, bodies, epoch } = world;
+    fn run(&mut self, world: SenderParts<'_>, done: &[Self]) {
+        let SenderParts { protocol, store, relevancy, bodies, epoch } = world;
         let Self { view, selection, updates, header, scratch, body, .. } = self;
         let Some(view) = view else { return };
         selection.collect(protocol, store, relevancy, view, None);
