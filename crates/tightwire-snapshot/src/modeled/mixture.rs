@@ -33,7 +33,7 @@ const FIRST_RATE: i16 = 12_800;
 
 /// Row of a table: base-2 logarithms.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
-pub(super) struct Row {
+pub(super) struct TableRow {
     pub(super) weights: [i16; PARTS],
     pub(super) widths: [i16; PARTS],
     /// Learning rate of both.
@@ -146,7 +146,7 @@ pub(super) struct Edges {
 
 impl Lanes {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn new(params: &[Row], rows: [usize; TABLES], forecast: &Forecast) -> Self {
+    fn new(params: &[TableRow], rows: [usize; TABLES], forecast: &Forecast) -> Self {
         let (mut weights, mut widths) = (i16x8::ZERO, i16x8::ZERO);
         for row in rows {
             weights = weights.saturating_add(params[row].weights.into());
@@ -198,7 +198,7 @@ impl Mixture {
     /// Adds the tables; `init` returns the initial weight and width (base-2 logarithms in 1/16) of
     /// each part and row.
     pub(super) fn new(
-        params: &mut Vec<Row>,
+        params: &mut Vec<TableRow>,
         rows: [usize; TABLES],
         init: impl Fn(usize, usize, usize) -> (i16, i16),
     ) -> Self {
@@ -207,7 +207,7 @@ impl Mixture {
             starts[table] = params.len();
             for row in 0..count {
                 let first = |sixteenths: i16| sixteenths.saturating_mul(1 << (LEARNED - 4));
-                params.push(Row {
+                params.push(TableRow {
                     weights: core::array::from_fn(|part| first(init(table, row, part).0)),
                     widths: core::array::from_fn(|part| first(init(table, row, part).1)),
                     rate: FIRST_RATE,
@@ -220,7 +220,7 @@ impl Mixture {
     pub(super) fn code<C: Coder>(
         &self,
         coder: &mut C,
-        params: &mut [Row],
+        params: &mut [TableRow],
         forecast: &Forecast,
         value: i64,
     ) -> i64 {
@@ -247,7 +247,7 @@ impl Mixture {
 
 /// Raises the weights of the parts that predicted well, and moves each width towards its error.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn learn(params: &mut [Row], rows: [usize; TABLES], lanes: &Lanes, edges: &Edges) {
+fn learn(params: &mut [TableRow], rows: [usize; TABLES], lanes: &Lanes, edges: &Edges) {
     let [below, upto] = edges.cumulative;
     // The part's share of the probability of the value.
     let unit = lanes.unit / (edges.mixed[1] - edges.mixed[0] + 1.0);

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use super::mixture::{Forecast, Mixture, PARTS, Row};
+use super::mixture::{Forecast, Mixture, PARTS, TableRow};
 use super::range_coder::{Decoder, Encoder};
 use super::scale::Range;
 use crate::random_worlds::{Rng, volume};
@@ -30,7 +30,7 @@ fn cumulative(z: f32) -> f32 {
 }
 
 /// Returns the interval of a value without bounds, and learns from it.
-fn code(rows: &mut [Row], forecast: &Forecast, high: i64, value: i64) -> (u64, u64) {
+fn code(rows: &mut [TableRow], forecast: &Forecast, high: i64, value: i64) -> (u64, u64) {
     let (base, means, presence) = forecast.parts();
     let (mut weights, mut widths) = ([0; PARTS], [0; PARTS]);
     for row in &*rows {
@@ -146,7 +146,7 @@ fn the_intervals_of_all_values_leave_no_gap() {
         if rng.is_one_in(2) {
             forecast.add(7, (1 << 40) - 1);
         }
-        let rows = || [Row::default(); 5];
+        let rows = || [TableRow::default(); 5];
         let mut end = 0;
         let first = (rng.below(high as u64) as i64).max(302) - 302;
         for value in first..=first + 300.min(high) {

@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use super::mixture::Row;
+use super::mixture::TableRow;
 use super::range_coder::Coder;
 use super::vertical::Vertical;
 
@@ -13,7 +13,7 @@ pub(crate) struct State {
     /// Adaptive bits: 22 bits of probability, 10 bits of count.
     pub(super) bits: Vec<u32>,
     /// Weights and widths of the mixtures.
-    pub(super) params: Vec<Row>,
+    pub(super) params: Vec<TableRow>,
     /// Weights of the linear predictors, four in a vector.
     pub(super) weights: Vec<[f32; 4]>,
     /// Recent values and averages.
@@ -46,7 +46,7 @@ impl State {
     /// Returns the size in bytes.
     pub(crate) fn size(&self) -> usize {
         4 * self.bits.len()
-            + size_of::<Row>() * self.params.len()
+            + size_of::<TableRow>() * self.params.len()
             + 16 * self.weights.len()
             + 4 * self.recent.len()
     }
