@@ -10,11 +10,14 @@ pub(super) const MAX_FEATURE: f32 = (1 << 28) as f32;
 const MAX_WEIGHT: f32 = 4.0;
 
 /// Weights of the features, a lane for each component.
-pub(super) type Weights = [[f32; 4]; FEATURES];
+pub(super) type LinearWeights = [[f32; 4]; FEATURES];
 
 /// Predicts from the first `N` features; the others are 0.
 #[cfg_attr(not(debug_assertions), inline(always))]
-pub(super) fn predict<const N: usize>(weights: &Weights, features: &[f32x4; FEATURES]) -> f32x4 {
+pub(super) fn predict<const N: usize>(
+    weights: &LinearWeights,
+    features: &[f32x4; FEATURES],
+) -> f32x4 {
     let mut sum = f32x4::ZERO;
     for (weight, feature) in weights.iter().zip(features).take(N) {
         sum += f32x4::from(*weight) * *feature;
@@ -25,7 +28,7 @@ pub(super) fn predict<const N: usize>(weights: &Weights, features: &[f32x4; FEAT
 /// Moves the weights of the first `N` features so that the errors would have been a little smaller.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn learn<const N: usize>(
-    weights: &mut Weights,
+    weights: &mut LinearWeights,
     features: &[f32x4; FEATURES],
     error: f32x4,
     rate: f32,

@@ -1,7 +1,7 @@
 //! Numbers: integers, quantised floats and vectors.
 
 use super::bucket::{FRACTION, bucket};
-use super::linear::{self, FEATURES, Weights, bounded, clamped};
+use super::linear::{self, FEATURES, LinearWeights, bounded, clamped};
 use super::mixture::{ABSENT, Forecast, PARTS, TABLES, means_by_component};
 use super::neighbour_prediction::NeighbourPrediction;
 use super::number_motion::{Columns, NumberMotion};
@@ -203,7 +203,7 @@ impl NumberPlan {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn predict(
         &self,
-        weights: &Weights,
+        weights: &LinearWeights,
         course: &NumberMotion,
         neighbours: &NeighbourPrediction,
         velocities: Option<[f32x4; 2]>,
@@ -255,7 +255,7 @@ impl NumberPlan {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn learn(
         &self,
-        weights: &mut Weights,
+        weights: &mut LinearWeights,
         course: &NumberMotion,
         predictions: &Predictions,
         moved: f32x4,
