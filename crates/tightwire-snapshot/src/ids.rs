@@ -12,12 +12,12 @@ use tightwire_core::schema::ObjectId;
 /// until there are many.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
-    long: Vec<Entry>,
-    short: Vec<Entry>,
+    long: Vec<SlotEntry>,
+    short: Vec<SlotEntry>,
     removed: usize,
 }
 
-type Entry = (ObjectId, u32);
+type SlotEntry = (ObjectId, u32);
 
 /// Slot of a removed entry.
 const NONE: u32 = u32::MAX;
@@ -31,7 +31,7 @@ impl Ids {
     }
 
     pub(super) fn get(&self, id: ObjectId) -> Option<u32> {
-        let find = |list: &[Entry]| Some(list[place(list, id).ok()?].1);
+        let find = |list: &[SlotEntry]| Some(list[place(list, id).ok()?].1);
         find(&self.long).or_else(|| find(&self.short)).filter(|&slot| slot != NONE)
     }
 
@@ -101,14 +101,14 @@ impl Ids {
 /// Objects in the order of their ids, with their places.
 #[derive(Clone, Debug)]
 pub(super) struct Entries<'i> {
-    long: &'i [Entry],
-    short: &'i [Entry],
+    long: &'i [SlotEntry],
+    short: &'i [SlotEntry],
 }
 
 impl Iterator for Entries<'_> {
-    type Item = Entry;
+    type Item = SlotEntry;
 
-    fn next(&mut self) -> Option<Entry> {
+    fn next(&mut self) -> Option<SlotEntry> {
         loop {
             let list = match (self.long.first(), self.short.first()) {
                 (Some(long), Some(short)) if short.0 < long.0 => &mut self.short,
@@ -124,7 +124,7 @@ impl Iterator for Entries<'_> {
     }
 }
 
-fn place(list: &[Entry], id: ObjectId) -> Result<usize, usize> {
+fn place(list: &[SlotEntry], id: ObjectId) -> Result<usize, usize> {
     list.binary_search_by_key(&id, |entry| entry.0)
 }
 
