@@ -22,13 +22,13 @@ pub(super) struct Grid {
     /// First entry of each list, by hash; the length is a power of 2.
     heads: Vec<u32>,
     /// Entries by slot.
-    entries: Vec<Entry>,
+    entries: Vec<GridEntry>,
     len: usize,
 }
 
 /// An object in the table.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct GridEntry {
     /// `None` if the object is not in the table.
     key: Option<Key>,
     position: [f32; 3],
@@ -38,7 +38,7 @@ struct Entry {
 
 const NONE: u32 = u32::MAX;
 
-const ABSENT: Entry = Entry { key: None, position: [0.0; 3], next: NONE, previous: NONE };
+const ABSENT: GridEntry = GridEntry { key: None, position: [0.0; 3], next: NONE, previous: NONE };
 
 impl Grid {
     pub(super) fn new() -> Self {
@@ -114,7 +114,7 @@ impl Grid {
     }
 
     fn unlink(&mut self, slot: u32, key: Key) {
-        let Entry { next, previous, .. } = self.entries[slot as usize];
+        let GridEntry { next, previous, .. } = self.entries[slot as usize];
         match self.entries.get_mut(previous as usize) {
             Some(previous) => previous.next = next,
             None => {
