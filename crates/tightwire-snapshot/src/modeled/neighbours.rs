@@ -12,7 +12,7 @@ const NOWHERE: u32 = u32::MAX;
 const REFERENCES: usize = 8;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Motion {
+pub(super) struct ObjectMotion {
     /// Index of the space: positions of different spaces cannot be compared.
     pub(super) space: u32,
     pub(super) old: [i64; 3],
@@ -28,8 +28,8 @@ pub(super) struct Motion {
     pub(super) errors: [f32; 2],
 }
 
-impl Motion {
-    pub(super) const NONE: Self = Motion {
+impl ObjectMotion {
+    pub(super) const NONE: Self = ObjectMotion {
         space: 0,
         old: [0; 3],
         moved: [0.0; 3],
@@ -56,11 +56,11 @@ impl Motion {
 /// The last coded objects, with their old positions in separate arrays for a fast search.
 #[derive(Debug, Default)]
 pub(super) struct CodedObjects {
-    motions: Vec<Motion>,
+    motions: Vec<ObjectMotion>,
     /// Index of the entry to overwrite next, once there are `REACH`.
     oldest: usize,
     old_positions: OldPositions,
-    references: Vec<Motion>,
+    references: Vec<ObjectMotion>,
 }
 
 /// Old positions in lanes, for vector instructions.
@@ -99,7 +99,7 @@ impl CodedObjects {
         self.old_positions.spaces = [NOWHERE; REACH];
     }
 
-    pub(super) fn push(&mut self, motion: &Motion, reference: bool) {
+    pub(super) fn push(&mut self, motion: &ObjectMotion, reference: bool) {
         if reference && self.references.len() < REFERENCES {
             self.references.push(*motion);
             return;
@@ -116,13 +116,13 @@ impl CodedObjects {
         }
     }
 
-    pub(super) fn reference(&self, space: u32, point: [i64; 3]) -> Option<(&Motion, i64)> {
+    pub(super) fn reference(&self, space: u32, point: [i64; 3]) -> Option<(&ObjectMotion, i64)> {
         nearest(&self.references, space, point)
     }
 
     /// Returns the nearest object (by the sum of the axes, which is cheap) with its squared
     /// distance.
-    pub(super) fn neighbour(&self, space: u32, point: [i64; 3]) -> Option<(&Motion, i64)> {
+    pub(super) fn neighbour(&self, space: u32, point: [i64; 3]) -> Option<(&ObjectMotion, i64)> {
         let distances = self.old_positions.distances(space, point.map(narrow));
         let least = distances.iter().fold(i32::MAX, |least, &distance| least.min(distance));
         // First finds the chunk of eight, which is vectorised too.
@@ -149,7 +149,7 @@ fn narrow(axis: i64) -> i32 {
 }
 
 /// Returns the nearest motion and its distance (by the sum of the axes, which is cheap).
-fn nearest(motions: &[Motion], space: u32, point: [i64; 3]) -> Option<(&Motion, i64)> {
+fn nearest(motions: &[ObjectMotion], space: u32, point: [i64; 3]) -> Option<(&ObjectMotion, i64)> {
     let mut best = None;
     let mut least = i64::MAX;
     for (i, motion) in motions.iter().enumerate().filter(|(_, motion)| motion.space == space) {

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use super::bucket::bucket;
 use super::category::CategoryPlan;
-use super::neighbours::{CodedObjects, Motion};
+use super::neighbours::{CodedObjects, ObjectMotion};
 use super::number::NumberPlan;
 use super::quaternion::Matrix;
 use super::range_coder::Coder;
@@ -78,8 +78,8 @@ impl Pace {
 /// Context while one object is coded.
 pub(super) struct ObjectContext<'a> {
     pub(super) pace: Pace,
-    pub(super) neighbour: Option<(&'a Motion, i64)>,
-    pub(super) reference: Option<(&'a Motion, i64)>,
+    pub(super) neighbour: Option<(&'a ObjectMotion, i64)>,
+    pub(super) reference: Option<(&'a ObjectMotion, i64)>,
     /// Matrices of the old and the new orientation; `None` if it did not change.
     pub(super) turned: Option<(Matrix, Matrix)>,
     /// Classes of how unsteadily and how fast the position was changing; once that is coded, the
@@ -87,7 +87,7 @@ pub(super) struct ObjectContext<'a> {
     pub(super) motion_classes: (usize, usize),
     /// The velocity of the group that is being coded is present, and was in the baseline.
     pub(super) has_derivative: bool,
-    pub(super) motion: Motion,
+    pub(super) motion: ObjectMotion,
     /// Axes of positions in the order of coding, the vertical one last.
     pub(super) axes: [usize; 3],
     /// Largest prediction error of the groups so far, 8 fraction bits.
@@ -111,7 +111,7 @@ impl<'a> ObjectContext<'a> {
             turned: None,
             motion_classes: (0, 0),
             has_derivative: false,
-            motion: Motion::NONE,
+            motion: ObjectMotion::NONE,
             axes,
             prediction_error: 0.0,
             unchanged_state: 0,

@@ -5,7 +5,7 @@ use core::ops::Range;
 use super::bucket::{FRACTION, bucket};
 use super::linear::clamped;
 use super::mixture::{ABSENT, Forecast, Mixture, PARTS, TABLES, means_by_component};
-use super::neighbours::{Motion, distance_class};
+use super::neighbours::{ObjectMotion, distance_class};
 use super::plan::{ObjectContext, Pace};
 use super::quaternion::{self as quat, Quaternion, Turn};
 use super::range_coder::Coder;
@@ -63,7 +63,7 @@ impl RotationMotion {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn features(&self, context: &ObjectContext<'_>) -> turn_sum::Features {
         let with_reference = context.reference.map_or([0.0; 3], |(other, _)| other.turn);
-        let neighbour = context.neighbour.map_or(&Motion::NONE, |(other, _)| other);
+        let neighbour = context.neighbour.map_or(&ObjectMotion::NONE, |(other, _)| other);
         [self.last, self.before, neighbour.turn_residual, neighbour.turn, with_reference]
     }
 }
@@ -72,7 +72,7 @@ impl Predictions {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn new(course: &RotationMotion, blend_turn: &Turn, context: &ObjectContext<'_>) -> Self {
         let q0 = &course.newest;
-        let turned_by = |other: Option<(&Motion, i64)>| {
+        let turned_by = |other: Option<(&ObjectMotion, i64)>| {
             let (other, _) = other.filter(|(other, _)| other.turns)?;
             Some(quat::multiply(&other.rotation, q0))
         };
