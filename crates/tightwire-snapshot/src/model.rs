@@ -14,15 +14,15 @@ pub(super) struct Model {
     pub(super) packed: packed::Tuning,
     /// Probabilities of the level `Modeled`; `None` before the first packet of that level. Packets
     /// of the other level share those of their baseline packet, since a copy is large.
-    modeled: Option<Arc<modeled::State>>,
+    modeled: Option<Arc<modeled::ModelState>>,
     /// Memory of earlier probabilities, for reuse. No other model shares it.
-    spare: Option<Arc<modeled::State>>,
+    spare: Option<Arc<modeled::ModelState>>,
 }
 
 impl Model {
     /// Returns the probabilities of the level `Modeled`, to learn: a copy, if other packets share
     /// them.
-    pub(super) fn modeled(&mut self, protocol: &Protocol) -> &mut modeled::State {
+    pub(super) fn modeled(&mut self, protocol: &Protocol) -> &mut modeled::ModelState {
         let own = self.modeled.take_if(|state| Arc::get_mut(state).is_some());
         let own = own.unwrap_or_else(|| {
             let mut copy = self.spare.take().unwrap_or_default();

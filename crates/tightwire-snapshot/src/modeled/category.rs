@@ -3,7 +3,7 @@
 use super::bucket::bucket;
 use super::plan::ObjectContext;
 use super::range_coder::Coder;
-use super::state::{State, code_bit};
+use super::state::{ModelState, code_bit};
 use crate::update::AckedState;
 
 /// Bits of a value that are coded adaptively, from the top; the lower bits are coded evenly.
@@ -21,7 +21,12 @@ pub(super) struct CategoryPlan {
 
 impl CategoryPlan {
     /// Creates a plan with the tables of `like`, or with new ones.
-    pub(super) fn new(state: &mut State, column: usize, max: u32, like: Option<&Self>) -> Self {
+    pub(super) fn new(
+        state: &mut ModelState,
+        column: usize,
+        max: u32,
+        like: Option<&Self>,
+    ) -> Self {
         let bits = 32 - max.leading_zeros();
         if let Some(other) = like {
             return Self { column, bits, max, ..other.clone() };
@@ -46,7 +51,7 @@ impl CategoryPlan {
     pub(super) fn code<C: Coder>(
         &self,
         coder: &mut C,
-        state: &mut State,
+        state: &mut ModelState,
         cells: &mut [u32],
         acked: &[AckedState<'_>],
         context: &mut ObjectContext<'_>,

@@ -60,7 +60,7 @@ use traced::TracedDecoder;
 use update_list::{AckedPosition, UpdateList};
 
 pub(crate) use plan::Plan;
-pub(crate) use state::State;
+pub(crate) use state::ModelState;
 
 /// Buffers that are reused from packet to packet.
 #[derive(Debug, Default)]
@@ -77,7 +77,7 @@ pub(super) fn write(
     protocol: &Protocol,
     updates: &mut ObjectUpdates,
     baseline: &impl Baseline,
-    state: &mut State,
+    state: &mut ModelState,
     bytes: &mut Vec<u8>,
     limit: usize,
 ) -> bool {
@@ -93,7 +93,7 @@ pub(super) fn read(
     bytes: &[u8],
     updates: &mut ObjectUpdates,
     baseline: &impl Baseline,
-    state: &mut State,
+    state: &mut ModelState,
     trace: Option<(&mut SpanRecord, u64)>,
 ) -> Result<(), ReadError> {
     let mut decoder = Decoder::new(bytes);
@@ -115,7 +115,7 @@ fn code<C: Coder>(
     protocol: &Protocol,
     updates: &mut ObjectUpdates,
     baseline: &impl Baseline,
-    state: &mut State,
+    state: &mut ModelState,
 ) -> Result<(), ErrorKind> {
     let (plan, classes) = (protocol.plan(), protocol.classes());
     let ObjectUpdates { list, cells, modeled: scratch, .. } = updates;

@@ -9,7 +9,7 @@ use super::number_tables::{NumberTables, RECENT};
 use super::plan::ObjectContext;
 use super::range_coder::Coder;
 use super::scale::Range;
-use super::state::State;
+use super::state::ModelState;
 use crate::layout::{Derivative, Group, Layout};
 use crate::update::AckedState;
 use wide::f32x4;
@@ -44,7 +44,7 @@ struct Predictions {
 impl NumberPlan {
     /// Creates a plan with the tables of another group, or with new ones.
     pub(super) fn new(
-        state: &mut State,
+        state: &mut ModelState,
         layout: &Layout,
         group: &Group,
         wraps: bool,
@@ -84,7 +84,7 @@ impl NumberPlan {
     pub(super) fn code<C: Coder>(
         &self,
         coder: &mut C,
-        state: &mut State,
+        state: &mut ModelState,
         cells: &mut [u32],
         acked: &[AckedState<'_>],
         context: &mut ObjectContext<'_>,
@@ -328,7 +328,7 @@ impl NumberPlan {
         forecast: &mut Forecast,
         c: usize,
         old: i64,
-        state: &State,
+        state: &ModelState,
         last: f32,
         fastest: Option<(f32, f32)>,
     ) {
@@ -350,7 +350,7 @@ impl NumberPlan {
     fn code_value<C: Coder>(
         &self,
         coder: &mut C,
-        state: &mut State,
+        state: &mut ModelState,
         forecast: &mut Forecast,
         c: usize,
         predicted: i64,
@@ -368,7 +368,12 @@ impl NumberPlan {
         (value + offset).rem_euclid(size)
     }
 
-    fn code_without_baseline<C: Coder>(&self, coder: &mut C, state: &mut State, cells: &mut [u32]) {
+    fn code_without_baseline<C: Coder>(
+        &self,
+        coder: &mut C,
+        state: &mut ModelState,
+        cells: &mut [u32],
+    ) {
         for c in 0..self.columns.n {
             let recent = self.tables.recent + c;
             let average_at = self.tables.recent + RECENT * 4 + c;
@@ -390,7 +395,7 @@ impl NumberPlan {
     }
 
     /// Records a recent value, which may come again.
-    fn remember(&self, state: &mut State, component: usize, value: i64) {
+    fn remember(&self, state: &mut ModelState, component: usize, value: i64) {
         let recent = self.tables.recent + component;
         if state.recent[recent] != value as i32 {
             state.recent[recent + 4] = state.recent[recent];

@@ -2,7 +2,7 @@
 
 use super::linear::FEATURES;
 use super::mixture::Mixture;
-use super::state::State;
+use super::state::ModelState;
 use crate::layout::Group;
 
 pub(super) const RECENT: usize = 2;
@@ -26,7 +26,7 @@ pub(super) struct NumberTables {
 }
 
 impl NumberTables {
-    pub(super) fn new(state: &mut State, group: &Group, max: &[i64]) -> Self {
+    pub(super) fn new(state: &mut ModelState, group: &Group, max: &[i64]) -> Self {
         let components = max.len();
         let has_derivative = group.derivative.is_some();
         let is_rich = group.spatial || has_derivative;

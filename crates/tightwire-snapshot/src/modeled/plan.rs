@@ -9,7 +9,7 @@ use super::number::NumberPlan;
 use super::quaternion::Matrix;
 use super::range_coder::Coder;
 use super::rotation::RotationPlan;
-use super::state::{State, code_bit};
+use super::state::{ModelState, code_bit};
 use super::update_list::UpdateListPlan;
 use crate::layout::{Group, Kind, Layout};
 use crate::trace::Mark;
@@ -24,7 +24,7 @@ pub(crate) struct Plan {
     pub(super) classes: Vec<ClassPlan>,
     pub(super) updates: UpdateListPlan,
     /// The state before anything is learned.
-    pub(crate) pristine: State,
+    pub(crate) pristine: ModelState,
 }
 
 #[derive(Clone, Debug)]
@@ -153,7 +153,7 @@ impl<'a> ObjectContext<'a> {
 impl GroupPlan {
     /// Creates a plan with the tables of a group of `like`, if a similar one is there.
     fn new<'g>(
-        state: &mut State,
+        state: &mut ModelState,
         layout: &Layout,
         group: &Group,
         mut like: impl Iterator<Item = &'g Self>,
@@ -187,7 +187,7 @@ impl GroupPlan {
 
 impl Plan {
     pub(crate) fn new<'l>(layouts: impl Iterator<Item = &'l Layout>) -> Self {
-        let mut state = State::default();
+        let mut state = ModelState::default();
         let mut spaces = Vec::new();
         let classes: Vec<_> =
             layouts.map(|layout| ClassPlan::new(&mut state, &mut spaces, layout)).collect();
@@ -197,7 +197,7 @@ impl Plan {
 }
 
 impl ClassPlan {
-    fn new(state: &mut State, spaces: &mut Vec<u64>, layout: &Layout) -> Self {
+    fn new(state: &mut ModelState, spaces: &mut Vec<u64>, layout: &Layout) -> Self {
         let mut groups: Vec<GroupPlan> = Vec::new();
         let before = state.size();
         for group in &layout.groups {
@@ -231,7 +231,7 @@ impl ClassPlan {
     pub(super) fn code_object<C: Coder>(
         &self,
         coder: &mut C,
-        state: &mut State,
+        state: &mut ModelState,
         layout: &Layout,
         coded_objects: &mut CodedObjects,
         cells: &mut [u32],

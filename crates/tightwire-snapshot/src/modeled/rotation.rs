@@ -10,7 +10,7 @@ use super::plan::{ObjectContext, Pace};
 use super::quaternion::{self as quat, Quaternion, Turn};
 use super::range_coder::Coder;
 use super::scale;
-use super::state::{State, code_bit};
+use super::state::{ModelState, code_bit};
 use super::turn_sum::{self, TurnSum};
 use crate::update::AckedState;
 use wide::{f32x4, i32x8};
@@ -87,7 +87,7 @@ impl Predictions {
 
 impl RotationPlan {
     /// Creates a plan with the tables of another group, or with new ones.
-    pub(super) fn new(state: &mut State, first: usize, max: u32, like: Option<&Self>) -> Self {
+    pub(super) fn new(state: &mut ModelState, first: usize, max: u32, like: Option<&Self>) -> Self {
         let bits = (u32::BITS - max.leading_zeros()) as i16;
         let max = i64::from(max);
         let (half_code, per_unit) = (quat::half_code(max), quat::codes_per_unit(max));
@@ -135,7 +135,7 @@ impl RotationPlan {
     pub(super) fn code<C: Coder>(
         &self,
         coder: &mut C,
-        state: &mut State,
+        state: &mut ModelState,
         cells: &mut [u32],
         acked: &[AckedState<'_>],
         context: &mut ObjectContext<'_>,
@@ -225,7 +225,7 @@ impl RotationPlan {
     fn code_others<C: Coder>(
         &self,
         coder: &mut C,
-        state: &mut State,
+        state: &mut ModelState,
         cells: &mut [u32],
         index: usize,
         course: &RotationMotion,
@@ -305,7 +305,7 @@ impl RotationPlan {
     fn code_index<C: Coder>(
         &self,
         coder: &mut C,
-        state: &mut State,
+        state: &mut ModelState,
         index: u32,
         q: &Quaternion,
         speed: f32,
@@ -324,7 +324,12 @@ impl RotationPlan {
         ranked[3].1
     }
 
-    fn code_without_baseline<C: Coder>(&self, coder: &mut C, state: &mut State, cells: &mut [u32]) {
+    fn code_without_baseline<C: Coder>(
+        &self,
+        coder: &mut C,
+        state: &mut ModelState,
+        cells: &mut [u32],
+    ) {
         let high = code_bit(coder, &mut state.bits[self.initial_index + 1], 60, cells[0] & 2 != 0);
         let low = code_bit(
             coder,

@@ -9,7 +9,7 @@ use super::vertical::Vertical;
 
 /// Everything that the model has learned up to the end of a packet.
 #[derive(Debug, Default)]
-pub(crate) struct State {
+pub(crate) struct ModelState {
     /// Adaptive bits: 22 bits of probability, 10 bits of count.
     pub(super) bits: Vec<u32>,
     /// Weights and widths of the mixtures.
@@ -24,7 +24,7 @@ pub(crate) struct State {
     pub(super) last_id: Option<u32>,
 }
 
-impl Clone for State {
+impl Clone for ModelState {
     fn clone(&self) -> Self {
         let mut clone = Self::default();
         clone.clone_from(self);
@@ -42,7 +42,7 @@ impl Clone for State {
     }
 }
 
-impl State {
+impl ModelState {
     /// Returns the size in bytes.
     pub(crate) fn size(&self) -> usize {
         4 * self.bits.len()

@@ -17,7 +17,7 @@ fn config() -> Config {
     Config { level: Level::Modeled, max_objects: MAX_OBJECTS, ..Config::default() }
 }
 
-fn assert_same(a: &State, b: &State) {
+fn assert_same(a: &ModelState, b: &ModelState) {
     assert_eq!((&a.bits, &a.params, &a.recent), (&b.bits, &b.params, &b.recent));
     assert_eq!((&a.weights, a.vertical, a.last_id), (&b.weights, b.vertical, b.last_id));
 }
@@ -26,7 +26,7 @@ fn assert_same(a: &State, b: &State) {
 /// its baseline packet.
 fn packets(
     seed: u64,
-    mut check: impl FnMut(&mut Rng, &Protocol, &[u8], &FakeBaseline, &State, &ObjectUpdates),
+    mut check: impl FnMut(&mut Rng, &Protocol, &[u8], &FakeBaseline, &ModelState, &ObjectUpdates),
 ) {
     let seed = random_worlds::seed(seed);
     packets_of(&mut Rng(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1), &mut check);
@@ -34,7 +34,7 @@ fn packets(
 
 fn packets_of(
     rng: &mut Rng,
-    mut check: impl FnMut(&mut Rng, &Protocol, &[u8], &FakeBaseline, &State, &ObjectUpdates),
+    mut check: impl FnMut(&mut Rng, &Protocol, &[u8], &FakeBaseline, &ModelState, &ObjectUpdates),
 ) {
     let seed = rng.0;
     let layouts = (0..1 + rng.below(3)).map(|_| any_layout(rng)).collect();

@@ -1,7 +1,7 @@
 //! Prediction of a turn: a learned sum of other turns, with the same weights for all axes.
 
 use super::quaternion::Turn;
-use super::state::State;
+use super::state::ModelState;
 
 /// Turns that the sum is made of.
 const FEATURES: usize = 5;
@@ -23,7 +23,7 @@ pub(super) struct TurnSum {
 }
 
 impl TurnSum {
-    pub(super) fn new(state: &mut State) -> Self {
+    pub(super) fn new(state: &mut ModelState) -> Self {
         let weights = [[57_000, 0, 2_000, 1_000], [3_000, 0, 0, 0]];
         let row = weights.map(|weights| weights.map(|weight| weight as f32 / 65_536.0));
         let first = state.add_weights(&row);
@@ -32,13 +32,13 @@ impl TurnSum {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn weights<'a>(&self, state: &'a mut State, row: usize) -> &'a mut [f32] {
+    fn weights<'a>(&self, state: &'a mut ModelState, row: usize) -> &'a mut [f32] {
         let first = self.first + row * ROW;
         &mut state.weights[first..first + ROW].as_flattened_mut()[..FEATURES]
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn predict(&self, state: &mut State, row: usize, features: &Features) -> Turn {
+    pub(super) fn predict(&self, state: &mut ModelState, row: usize, features: &Features) -> Turn {
         let mut turn = [0.0; 3];
         for (weight, feature) in self.weights(state, row).iter().zip(features) {
             for (turn, feature) in turn.iter_mut().zip(feature) {
@@ -50,7 +50,13 @@ impl TurnSum {
 
     /// Moves the weights so that the errors would have been a little smaller.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn learn(&self, state: &mut State, row: usize, features: &Features, errors: Turn) {
+    pub(super) fn learn(
+        &self,
+        state: &mut ModelState,
+        row: usize,
+        features: &Features,
+        errors: Turn,
+    ) {
         let gains: Turn = core::array::from_fn(|axis| {
             let squares = features.iter().map(|feature| feature[axis] * feature[axis]);
             errors[axis] * RATE / squares.fold(LEAST_NORM, |norm, square| norm + square)

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 
 use super::plan::ClassPlan;
 use super::range_coder::Coder;
-use super::state::{State, code_bit};
+use super::state::{ModelState, code_bit};
 use crate::update::{
     AckedState, AckedStates, Baseline, ObjectUpdate, UpdateKind, repeats_baseline,
 };
@@ -61,7 +61,7 @@ impl UpdateList<'_> {
 const MEMORY: u32 = 127;
 
 impl UpdateListPlan {
-    pub(super) fn new(state: &mut State, classes: usize) -> Self {
+    pub(super) fn new(state: &mut ModelState, classes: usize) -> Self {
         let class_bits = usize::BITS - classes.saturating_sub(1).leading_zeros();
         Self {
             classes,
@@ -80,7 +80,7 @@ impl UpdateListPlan {
     pub(super) fn code<C: Coder>(
         &self,
         coder: &mut C,
-        state: &mut State,
+        state: &mut ModelState,
         baseline: &impl Baseline,
         update_list: &mut UpdateList<'_>,
     ) -> Result<(), ErrorKind> {
@@ -118,7 +118,7 @@ impl UpdateListPlan {
     fn code_repeated<C: Coder>(
         &self,
         coder: &mut C,
-        state: &mut State,
+        state: &mut ModelState,
         baseline: &impl Baseline,
         update_list: &mut UpdateList<'_>,
         baseline_ids: &[ObjectId],
@@ -147,7 +147,7 @@ impl UpdateListPlan {
     fn code_unrepeated<C: Coder>(
         &self,
         coder: &mut C,
-        state: &mut State,
+        state: &mut ModelState,
         (baseline, baseline_ids): (&impl Baseline, &[ObjectId]),
         update_list: &mut UpdateList<'_>,
         repeated: usize,
@@ -214,7 +214,7 @@ impl UpdateListPlan {
     fn code_kind<C: Coder>(
         &self,
         coder: &mut C,
-        state: &mut State,
+        state: &mut ModelState,
         list: &mut Vec<ObjectUpdate>,
         (id, wanted): (ObjectId, Option<ObjectUpdate>),
         acked_class: Option<u16>,
@@ -244,7 +244,7 @@ impl UpdateListPlan {
     fn code_class<C: Coder>(
         &self,
         coder: &mut C,
-        state: &mut State,
+        state: &mut ModelState,
         class: u16,
     ) -> Result<u16, ErrorKind> {
         let mut node = 1;
