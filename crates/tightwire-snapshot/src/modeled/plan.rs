@@ -21,14 +21,14 @@ const OWN_TABLES: usize = 32 << 10;
 /// The parts of the coder that do not change while coding.
 #[derive(Clone, Debug)]
 pub(crate) struct Plan {
-    pub(super) classes: Vec<ClassPlan>,
+    pub(super) classes: Vec<ClassTables>,
     pub(super) updates: UpdateListPlan,
     /// The state before anything is learned.
     pub(crate) pristine: ModelState,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct ClassPlan {
+pub(super) struct ClassTables {
     groups: Vec<GroupPlan>,
     position: Option<Position>,
     /// Objects of the class are references, with which others move.
@@ -190,13 +190,13 @@ impl Plan {
         let mut state = ModelState::default();
         let mut spaces = Vec::new();
         let classes: Vec<_> =
-            layouts.map(|layout| ClassPlan::new(&mut state, &mut spaces, layout)).collect();
+            layouts.map(|layout| ClassTables::new(&mut state, &mut spaces, layout)).collect();
         let updates = UpdateListPlan::new(&mut state, classes.len());
         Self { classes, updates, pristine: state }
     }
 }
 
-impl ClassPlan {
+impl ClassTables {
     fn new(state: &mut ModelState, spaces: &mut Vec<u64>, layout: &Layout) -> Self {
         let mut groups: Vec<GroupPlan> = Vec::new();
         let before = state.size();

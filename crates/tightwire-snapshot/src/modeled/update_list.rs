@@ -6,7 +6,7 @@
 
 use alloc::vec::Vec;
 
-use super::plan::ClassPlan;
+use super::plan::ClassTables;
 use super::range_coder::Coder;
 use super::state::{ModelState, code_bit};
 use crate::update::{
@@ -33,7 +33,7 @@ pub(super) struct UpdateListPlan {
 pub(super) struct UpdateList<'a> {
     pub(super) list: &'a mut Vec<ObjectUpdate>,
     pub(super) positions: &'a mut Vec<AckedPosition>,
-    pub(super) classes: &'a [ClassPlan],
+    pub(super) classes: &'a [ClassTables],
     /// Largest number of updates.
     pub(super) max_objects: usize,
 }
