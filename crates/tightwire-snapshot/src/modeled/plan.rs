@@ -29,7 +29,7 @@ pub(crate) struct Plan {
 
 #[derive(Clone, Debug)]
 pub(super) struct ClassTables {
-    groups: Vec<GroupPlan>,
+    groups: Vec<GroupTables>,
     position: Option<Position>,
     /// Objects of the class are references, with which others move.
     pub(super) is_reference: bool,
@@ -46,7 +46,7 @@ struct Position {
 }
 
 #[derive(Clone, Debug)]
-enum GroupPlan {
+enum GroupTables {
     Number(NumberPlan),
     Rotation(RotationPlan),
     Category(CategoryPlan),
@@ -150,7 +150,7 @@ impl<'a> ObjectContext<'a> {
     }
 }
 
-impl GroupPlan {
+impl GroupTables {
     /// Creates a plan with the tables of a group of `like`, if a similar one is there.
     fn new<'g>(
         state: &mut ModelState,
@@ -198,13 +198,13 @@ impl Plan {
 
 impl ClassTables {
     fn new(state: &mut ModelState, spaces: &mut Vec<u64>, layout: &Layout) -> Self {
-        let mut groups: Vec<GroupPlan> = Vec::new();
+        let mut groups: Vec<GroupTables> = Vec::new();
         let before = state.size();
         for group in &layout.groups {
             // A list has many similar groups, and the state is copied for each packet.
             let shares = group.kind == Kind::Raw || state.size() - before > OWN_TABLES;
             let like = groups.iter().rev().filter(|_| shares);
-            groups.push(GroupPlan::new(state, layout, group, like));
+            groups.push(GroupTables::new(state, layout, group, like));
         }
         let position = layout.groups.iter().position(|group| group.spatial).map(|place| {
             let Group { first, space, kind, .. } = layout.groups[place];
@@ -244,7 +244,7 @@ impl ClassTables {
             state.vertical.axes(),
         );
         if let Some(position) = self.position
-            && let Some(GroupPlan::Number(number)) = self.groups.get(position.group)
+            && let Some(GroupTables::Number(number)) = self.groups.get(position.group)
         {
             context.motion_classes = number.columns.motion_classes(acked);
         }
@@ -254,7 +254,7 @@ impl ClassTables {
             }
             coder.mark(Mark::Group(layout, place));
             match group {
-                GroupPlan::Number(number) => {
+                GroupTables::Number(number) => {
                     context.has_derivative =
                         layout.groups[place].derivative.is_some_and(|derivative| {
                             layout.is_present(derivative.group, cells)
@@ -264,10 +264,10 @@ impl ClassTables {
                         });
                     number.code(coder, state, cells, acked, &mut context);
                 }
-                GroupPlan::Rotation(rotation) => {
+                GroupTables::Rotation(rotation) => {
                     rotation.code(coder, state, cells, acked, &mut context);
                 }
-                GroupPlan::Category(category) => {
+                GroupTables::Category(category) => {
                     category.code(coder, state, cells, acked, &mut context);
                 }
             }
