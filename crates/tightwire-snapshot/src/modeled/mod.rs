@@ -57,7 +57,7 @@ use neighbours::CodedObjects;
 use range_coder::{Coder, Decoder, Encoder};
 use tightwire_core::stream::{ErrorKind, ReadError};
 use traced::TracedDecoder;
-use update_list::{AckedPosition, UpdateList};
+use update_list::{AckedPosition, CodedUpdateList};
 
 pub(crate) use plan::Plan;
 pub(crate) use state::ModelState;
@@ -121,8 +121,12 @@ fn code<C: Coder>(
     let ObjectUpdates { list, cells, modeled: scratch, .. } = updates;
     coder.mark(Mark::Objects);
     let max_objects = protocol.config().max_objects;
-    let mut update_list =
-        UpdateList { list, positions: &mut scratch.positions, classes: &plan.classes, max_objects };
+    let mut update_list = CodedUpdateList {
+        list,
+        positions: &mut scratch.positions,
+        classes: &plan.classes,
+        max_objects,
+    };
     plan.updates.code(coder, state, baseline, &mut update_list)?;
     if C::DECODES {
         lay_out(list, cells, classes);

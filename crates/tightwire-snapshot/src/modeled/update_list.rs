@@ -30,7 +30,7 @@ pub(super) struct UpdateListPlan {
 }
 
 /// The updates of a packet, and the positions of their objects in the baseline.
-pub(super) struct UpdateList<'a> {
+pub(super) struct CodedUpdateList<'a> {
     pub(super) list: &'a mut Vec<ObjectUpdate>,
     pub(super) positions: &'a mut Vec<AckedPosition>,
     pub(super) classes: &'a [ClassTables],
@@ -46,7 +46,7 @@ pub(super) struct AckedPosition {
     pub(super) place: Option<(u32, [i64; 3])>,
 }
 
-impl UpdateList<'_> {
+impl CodedUpdateList<'_> {
     /// Records the baseline position of an object. The order of coding depends on positions, and
     /// looking up the baseline again would be slow.
     fn record_position(&mut self, id: ObjectId, class: u16, acked: &AckedStates<'_>) {
@@ -82,7 +82,7 @@ impl UpdateListPlan {
         coder: &mut C,
         state: &mut ModelState,
         baseline: &impl Baseline,
-        update_list: &mut UpdateList<'_>,
+        update_list: &mut CodedUpdateList<'_>,
     ) -> Result<(), ErrorKind> {
         update_list.positions.clear();
         let mut baseline_ids = baseline.baseline_ids();
@@ -120,7 +120,7 @@ impl UpdateListPlan {
         coder: &mut C,
         state: &mut ModelState,
         baseline: &impl Baseline,
-        update_list: &mut UpdateList<'_>,
+        update_list: &mut CodedUpdateList<'_>,
         baseline_ids: &[ObjectId],
     ) -> Result<(), ErrorKind> {
         let (mut at, mut last) = (0, 0);
@@ -149,7 +149,7 @@ impl UpdateListPlan {
         coder: &mut C,
         state: &mut ModelState,
         (baseline, baseline_ids): (&impl Baseline, &[ObjectId]),
-        update_list: &mut UpdateList<'_>,
+        update_list: &mut CodedUpdateList<'_>,
         repeated: usize,
         beyond: bool,
     ) -> Result<(), ErrorKind> {
