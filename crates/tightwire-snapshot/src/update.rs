@@ -38,8 +38,8 @@ pub(super) struct ObjectUpdates {
     /// overlaps with adding the next update.
     pub(super) check: Check,
     /// Buffers of the coders.
-    pub(super) packed: packed::Scratch,
-    pub(super) modeled: modeled::Scratch,
+    pub(super) packed: packed::PackedScratch,
+    pub(super) modeled: modeled::ModeledScratch,
 }
 
 /// Upper bound of the updates that the record of every packet reserves room for, once a packet had

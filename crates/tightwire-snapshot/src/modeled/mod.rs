@@ -64,7 +64,7 @@ pub(crate) use state::ModelState;
 
 /// Buffers that are reused from packet to packet.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
+pub(crate) struct ModeledScratch {
     coded_objects: CodedObjects,
     positions: Vec<AckedPosition>,
     /// Order of coding: a key, and the index of an update.

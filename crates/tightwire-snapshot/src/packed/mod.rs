@@ -37,7 +37,7 @@ pub(crate) use tuning::Tuning;
 
 /// Buffers that are reused from packet to packet.
 #[derive(Debug, Default)]
-pub(crate) struct Scratch {
+pub(crate) struct PackedScratch {
     update_list: UpdateList,
     /// The choices in the packet that is being read.
     tuning: Tuning,
