@@ -32,7 +32,7 @@ pub(super) struct NumberPlan {
 
 /// Predictions of all components, a lane for each: motions from the newest acked state, with 8
 /// fraction bits.
-struct Predictions {
+struct NumberPredictions {
     /// Features of the learned sum, and the sum.
     features: [f32x4; FEATURES],
     blend: f32x4,
@@ -207,7 +207,7 @@ impl NumberPlan {
         course: &NumberMotion,
         neighbours: &NeighbourPrediction,
         velocities: Option<[f32x4; 2]>,
-    ) -> Predictions {
+    ) -> NumberPredictions {
         let mut features = [f32x4::ZERO; FEATURES];
         features[0] = course.last;
         features[1] = course.before;
@@ -248,7 +248,7 @@ impl NumberPlan {
         for part in &mut parts {
             *part = bounded(*part);
         }
-        Predictions { features, blend, parts, presence }
+        NumberPredictions { features, blend, parts, presence }
     }
 
     /// Moves the weights of the learned sum towards the motion that the components had.
@@ -257,7 +257,7 @@ impl NumberPlan {
         &self,
         weights: &mut LinearWeights,
         course: &NumberMotion,
-        predictions: &Predictions,
+        predictions: &NumberPredictions,
         moved: f32x4,
         has_velocity: bool,
     ) {
