@@ -49,7 +49,7 @@ struct RotationMotion {
 }
 
 /// Predictions of the rotation.
-struct Predictions {
+struct RotationPredictions {
     /// The learned sum of turns.
     blend: Quaternion,
     /// The extrapolated rotation.
@@ -68,7 +68,7 @@ impl RotationMotion {
     }
 }
 
-impl Predictions {
+impl RotationPredictions {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn new(course: &RotationMotion, blend_turn: &Turn, context: &ObjectContext<'_>) -> Self {
         let q0 = &course.newest;
@@ -156,7 +156,7 @@ impl RotationPlan {
         }
         let features = course.features(context);
         let blend_turn = self.sum.predict(state, other.0 / 2, &features);
-        let predictions = Predictions::new(&course, &blend_turn, context);
+        let predictions = RotationPredictions::new(&course, &blend_turn, context);
         let index =
             self.code_index(coder, state, cells[self.first], &predictions.blend, course.speed);
         cells[self.first] = index as u32;
@@ -229,7 +229,7 @@ impl RotationPlan {
         cells: &mut [u32],
         index: usize,
         course: &RotationMotion,
-        predictions: &Predictions,
+        predictions: &RotationPredictions,
         context: &ObjectContext<'_>,
     ) -> f32 {
         let (max, blend) = (self.max, &predictions.blend);
@@ -279,7 +279,12 @@ impl RotationPlan {
     /// Returns the codes of all predictions in the frame of a largest component, which is positive
     /// in it: less the code of the middle, with 8 fraction bits, of each component.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn means(&self, index: usize, newest: &Quaternion, predictions: &Predictions) -> [i32x8; 4] {
+    fn means(
+        &self,
+        index: usize,
+        newest: &Quaternion,
+        predictions: &RotationPredictions,
+    ) -> [i32x8; 4] {
         // Half a code, if the middle is between two.
         let shift = f32x4::splat((128 * (self.max & 1)) as f32);
         let frame = |q: &Quaternion| {
