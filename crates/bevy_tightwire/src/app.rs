@@ -209,7 +209,7 @@ impl NetAppExt for App {
     fn add_input<I: Input>(&mut self) -> &mut Self {
         let place = with_registry(self, |registrar| {
             if let Some(name) = registrar.registry.input.name() {
-                log::error!("the input is `{name}`: `{}` is ignored", type_name::<I>());
+                log::error!("the input is `{name}` already: `{}` is ignored", type_name::<I>());
                 return None;
             }
             registrar.registry.input = Box::new(TypedInput::<I>(PhantomData));

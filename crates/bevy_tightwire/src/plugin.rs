@@ -209,7 +209,7 @@ fn finish_shared(app: &mut App) {
     let timestep = world.resource::<Time<Fixed>>().timestep();
     let hertz = 1.0 / timestep.as_secs_f64();
     if (hertz - hertz.round()).abs() > 1e-3 || hertz < 1.0 {
-        log::error!("{hertz} ticks a second: `Time<Fixed>` needs a whole number of hertz");
+        log::error!("{hertz} ticks per second: `Time<Fixed>` needs a whole number of hertz");
     }
     let ticks_per_second = (hertz.round() as u32).max(1);
     let config = world.resource::<NetConfig>().server.snapshot;

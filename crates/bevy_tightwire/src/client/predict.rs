@@ -272,7 +272,9 @@ impl ClientReplica {
                     }
                 }
                 Err(error) => {
-                    log::warn!("entity {entity} is not spawned in advance: {error}");
+                    log::warn!(
+                        "entity {entity} cannot be spawned before the server spawns it: {error}"
+                    );
                     let _ = world.try_despawn(entity);
                 }
             }

@@ -277,7 +277,7 @@ impl Collector {
                 let class = self.make_row(world, replication, slot.entity);
                 self.unresolved.extend(self.dangling.drain(..).map(|column| (place, column)));
                 if let Err(error) = server.set_row(slot.id, self.row.row()) {
-                    log::warn!("entity {} keeps its state: {error}", slot.entity);
+                    log::warn!("a change of entity {} is not replicated: {error}", slot.entity);
                 }
                 self.slots[place as usize] = Some(Slot { class, ..slot });
                 continue;
@@ -330,7 +330,7 @@ impl Collector {
         });
         self.unresolved = unresolved;
         if let Err(error) = edited {
-            log::warn!("entity {} keeps its state: {error}", slot.entity);
+            log::warn!("a change of entity {} is not replicated: {error}", slot.entity);
         }
     }
 

@@ -11,7 +11,8 @@ use tightwire::bits::{BitReadError, BitWriteError};
 use tightwire::bytes::ByteError;
 use tightwire::inspect::CaptureError;
 use tightwire::message::{
-    MessageError, Messenger, MessengerConfig, RefusedMessageError, RegistryError, SendError,
+    DisconnectedError, MessageError, Messenger, MessengerConfig, RefusedMessageError,
+    RegistryError, SendError,
 };
 use tightwire::packet::{Identity, PacketError, PacketWriteError, Protection, Protocol};
 use tightwire::play::{AssetError, InputLayoutError, PlayError, SceneError};
@@ -334,6 +335,7 @@ fn every_error_has_a_text_for_people() {
             let fault = Fault::NotConnected;
             ConformanceError { check: "traffic", end: End::Server, fault }.to_string()
         }),
+        ("DisconnectedError", DisconnectedError.to_string()),
         (
             "ExplainedError",
             encode_explained(&Small { count: 250 }, &mut [0; 8]).unwrap_err().to_string(),
@@ -353,6 +355,7 @@ fn every_error_has_a_text_for_people() {
     ];
     texts.extend(structs.map(|(name, text)| (name.to_string(), text)));
     texts.extend(reasons());
+    texts.extend(log_texts());
     let mut all = String::new();
     for (name, text) in &texts {
         assert!(!text.trim().is_empty(), "{name}");
@@ -387,17 +390,17 @@ fn real_texts() -> Vec<(&'static str, String)> {
         assert!(!found.is_empty(), "no text of {name}");
         texts.extend(found.into_iter().map(|found| (name, text(found))));
     };
-    add("SessionError::Config", "net", "SessionError::Config(", |text| text);
+    add("SessionError::Config", "tightwire-net", "SessionError::Config(", |text| text);
     let violation = |text: String| Reason::violation(&text).to_string();
     for before in
         ["return Err(", "Err(Some(", "ok_or(Some(", "then_some(", "Step::violation(from, "]
     {
-        add("Reason::Violation", "net", before, violation);
+        add("Reason::Violation", "tightwire-net", before, violation);
     }
-    add("CaptureError::Malformed", "inspect", ".malformed(", |reason| {
+    add("CaptureError::Malformed", "tightwire-inspect", ".malformed(", |reason| {
         CaptureError::Malformed { at: 70, reason: Box::leak(reason.into_boxed_str()) }.to_string()
     });
-    add("Fault::Path", "net", "Fault::Path(", |text| {
+    add("Fault::Path", "tightwire-net", "Fault::Path(", |text| {
         Fault::Path(Box::leak(text.into_boxed_str())).to_string()
     });
     texts
@@ -420,6 +423,20 @@ fn reasons() -> Vec<(String, String)> {
             texts.extend(found.map(|text| (format!("{name}, reason"), text)));
         }
         assert!(texts.len() > count, "no text in {file}");
+    }
+    texts
+}
+
+/// Texts that a program logs, as the source has them, with placeholders.
+fn log_texts() -> Vec<(String, String)> {
+    let mut texts = Vec::new();
+    for crate_name in ["tightwire-net", "bevy_tightwire"] {
+        let count = texts.len();
+        for level in ["info", "warn", "error"] {
+            let found = literals_in_source(crate_name, &format!("log::{level}!("));
+            texts.extend(found.into_iter().map(|text| (format!("{crate_name}, {level}"), text)));
+        }
+        assert!(texts.len() > count, "no text of {crate_name}");
     }
     texts
 }
@@ -454,7 +471,7 @@ fn literals_after(source: &str, before: &str) -> BTreeSet<String> {
 /// The variants of all public enums that are errors, as the source declares them.
 fn variants_in_source() -> BTreeSet<String> {
     let mut found = BTreeSet::new();
-    for name in ["core", "snapshot", "net", "inspect"] {
+    for name in ["tightwire-core", "tightwire-snapshot", "tightwire-net", "tightwire-inspect"] {
         sources(name).iter().for_each(|source| variants_of(source, &mut found));
     }
     found
@@ -464,9 +481,9 @@ fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// The source files of `tightwire-{name}`.
-fn sources(name: &str) -> Vec<String> {
-    let (mut folders, mut sources) = (vec![crates().join(format!("tightwire-{name}/src"))], vec![]);
+/// The source files of a crate.
+fn sources(crate_name: &str) -> Vec<String> {
+    let (mut folders, mut sources) = (vec![crates().join(crate_name).join("src")], vec![]);
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
