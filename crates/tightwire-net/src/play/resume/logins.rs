@@ -94,14 +94,14 @@ struct Table {
 /// A player.
 struct Login {
     player: PeerId,
-    state: State,
+    state: LoginState,
     ticket: TicketHash,
     /// A client has shown the ticket and is not connected yet.
     is_resuming: bool,
     user_data: Vec<u8>,
 }
 
-enum State {
+enum LoginState {
     Connected(PeerId),
     /// End of the window.
     Lost(Duration),
@@ -171,7 +171,7 @@ impl Logins {
         let is_connected = table
             .logins
             .get(&client)
-            .is_some_and(|login| matches!(login.state, State::Connected(_)));
+            .is_some_and(|login| matches!(login.state, LoginState::Connected(_)));
         let is_refused = table.config.duplicates == DuplicateLogin::Refuse && is_connected;
         if is_refused { Err(TokenError::AlreadyConnected) } else { Ok(()) }
     }
@@ -194,7 +194,7 @@ impl Table {
         }
         let ticket = self.source.next();
         let hash = ticket.hash();
-        let state = State::Connected(peer);
+        let state = LoginState::Connected(peer);
         let Some(login) = self.logins.get_mut(&client) else {
             let user_data = user_data.to_vec();
             let login = Login { player: peer, state, ticket: hash, is_resuming: false, user_data };
@@ -205,7 +205,7 @@ impl Table {
         };
         // The gate refuses most duplicates; this one said hello while the first one did.
         let is_refused = self.config.duplicates == DuplicateLogin::Refuse && !login.is_resuming;
-        if is_refused && matches!(login.state, State::Connected(_)) {
+        if is_refused && matches!(login.state, LoginState::Connected(_)) {
             return Arrival::Refused;
         }
         self.tickets.remove(&core::mem::replace(&mut login.ticket, hash));
@@ -214,11 +214,11 @@ impl Table {
         login.user_data.clear();
         login.user_data.extend_from_slice(user_data);
         let replaced = match core::mem::replace(&mut login.state, state) {
-            State::Connected(old) => {
+            LoginState::Connected(old) => {
                 self.peers.remove(&old);
                 Some(old)
             }
-            State::Lost(end) => {
+            LoginState::Lost(end) => {
                 self.lost.remove(&(end, client));
                 None
             }
@@ -237,7 +237,7 @@ impl Table {
             return Departure::Left(player);
         }
         let end = now.saturating_add(self.config.window);
-        login.state = State::Lost(end);
+        login.state = LoginState::Lost(end);
         self.lost.insert((end, client));
         Departure::Lost(player)
     }
@@ -255,8 +255,8 @@ impl Table {
         let found = self.logins.iter().find(|(_, login)| login.player == player);
         let Some((&client, login)) = found else { return };
         match login.state {
-            State::Connected(peer) => drop(self.peers.remove(&peer)),
-            State::Lost(end) => drop(self.lost.remove(&(end, client))),
+            LoginState::Connected(peer) => drop(self.peers.remove(&peer)),
+            LoginState::Lost(end) => drop(self.lost.remove(&(end, client))),
         }
         self.forget(client);
     }
