@@ -39,13 +39,13 @@ pub(crate) struct InputClock {
     /// Newest margin that was reported, in steps.
     margin: i8,
     measurements: Measurements,
-    state: State,
+    state: ClockState,
     jump: Option<TimeJump>,
 }
 
 /// Conditions that last for more than one frame.
 #[derive(Clone, Copy, Default, Debug)]
-struct State {
+struct ClockState {
     /// The error was too large and is being corrected.
     is_correcting: bool,
     /// The error has not been small since the start or the last discontinuity.
@@ -93,7 +93,7 @@ impl InputClock {
             acked: None,
             margin: 0,
             measurements: Measurements::new(),
-            state: State::default(),
+            state: ClockState::default(),
             jump: None,
         }
     }
@@ -104,7 +104,7 @@ impl InputClock {
         (self.next, self.newest_snapshot, self.acked) = (None, None, None);
         (self.is_fresh, self.margin) = (false, 0);
         (self.speed, self.reached) = (1.0, 0.0);
-        (self.state, self.jump) = (State::default(), None);
+        (self.state, self.jump) = (ClockState::default(), None);
         self.ticks.fill(InputTick::default());
         self.measurements.restart();
     }
@@ -190,7 +190,7 @@ impl InputClock {
         if is_fresh {
             if !is_pause && self.measurements.handle_age(local, age, &self.tuning) {
                 self.first_measured = next;
-                self.state = State { is_settling: true, ..State::default() };
+                self.state = ClockState { is_settling: true, ..ClockState::default() };
                 cause = Some(TimeJumpCause::Discontinuity);
             }
             self.measurements.update(local, &self.tuning);
@@ -255,7 +255,7 @@ impl InputClock {
         self.measurements.handle_age(self.local, age, &self.tuning);
         self.measurements.update(self.local, &self.tuning);
         self.phase = self.measurements.target;
-        self.state = State { is_settling: true, ..State::default() };
+        self.state = ClockState { is_settling: true, ..ClockState::default() };
         let snapshot = self.newest_snapshot.unwrap_or_default();
         let limit = snapshot.saturating_add(self.max_predicted);
         let first = to_tick(self.local + self.phase).min(limit);
