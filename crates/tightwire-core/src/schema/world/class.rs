@@ -89,8 +89,8 @@ pub struct WorldSchema {
 impl Default for WorldSchema {
     fn default() -> Self {
         let classes = vec![Class::new("object", Vec::new())];
-        let schema = Schema { root: root(&Op::Double, MAX_OBJECTS, &classes, WorldForm::Bits) };
-        let plain = root(&Op::Double, MAX_OBJECTS, &classes, WorldForm::Bytes);
+        let schema = Schema { root: root(&Op::Double, MAX_OBJECTS, &classes, WorldCoding::Bits) };
+        let plain = root(&Op::Double, MAX_OBJECTS, &classes, WorldCoding::Bytes);
         Self { time: Op::Double, max_objects: MAX_OBJECTS, classes, schema, plain }
     }
 }
@@ -123,7 +123,7 @@ impl WorldSchema {
         max_objects: u32,
         classes: Vec<Class>,
     ) -> Result<Self, SchemaError> {
-        let schema = Schema::new(root(&time, max_objects, &classes, WorldForm::Bits))?;
+        let schema = Schema::new(root(&time, max_objects, &classes, WorldCoding::Bits))?;
         if !matches!(time, Op::Float | Op::Double | Op::CompressedFloat(_)) {
             let reason = format!("the time is a float, not `{time}`");
             return Err(SchemaError { path: "World.time".to_string(), reason });
@@ -132,7 +132,7 @@ impl WorldSchema {
             runs_in_fields(&class.properties)
                 .map_err(|reason| SchemaError { path: class.name.to_string(), reason })?;
         }
-        let plain = root(&time, max_objects, &classes, WorldForm::Bytes);
+        let plain = root(&time, max_objects, &classes, WorldCoding::Bytes);
         Ok(Self { time, max_objects, classes, schema, plain })
     }
 
@@ -222,19 +222,19 @@ impl WorldSchema {
 
 /// Form of a world that a shape describes.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum WorldForm {
+enum WorldCoding {
     Bits,
     Bytes,
 }
 
-fn root(time: &Op, max_objects: u32, classes: &[Class], form: WorldForm) -> Shape {
+fn root(time: &Op, max_objects: u32, classes: &[Class], form: WorldCoding) -> Shape {
     let mut class = class_shape(classes);
-    if form == WorldForm::Bytes {
+    if form == WorldCoding::Bytes {
         without_varints(&mut class);
     }
     let id = match form {
-        WorldForm::Bits => id_step(),
-        WorldForm::Bytes => Shape::Op(int(0, u32::MAX.into())),
+        WorldCoding::Bits => id_step(),
+        WorldCoding::Bytes => Shape::Op(int(0, u32::MAX.into())),
     };
     let object = vec![Field::new("id", id), Field::new("class", class)];
     let element = Box::new(Shape::Struct { name: "Object".into(), fields: object });
