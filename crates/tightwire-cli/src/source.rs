@@ -16,7 +16,7 @@ use crate::files::read_limited;
 
 /// Maximum length of a JSON file, in bytes: more than any valid schema needs, and small enough to
 /// be read into memory at once.
-const MOST: usize = 8 << 20;
+const MAX_JSON: usize = 8 << 20;
 
 /// Whether the packets are records of a session's messages: with their header, which says how long they
 /// are.
@@ -43,7 +43,7 @@ impl Source {
         let refused = |reason: String| format!("{}: {reason}", path.display());
         let start = start_of(path).map_err(|error| refused(error.to_string()))?;
         match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
-            Some(b'{') => Self::of_json(&read_limited(path, MOST)?).map_err(refused),
+            Some(b'{') => Self::of_json(&read_limited(path, MAX_JSON)?).map_err(refused),
             // A capture is recognised by its first bytes.
             Some(_) if is_capture(&start) => Self::of_capture(path).map_err(refused),
             Some(_) => Err(refused(

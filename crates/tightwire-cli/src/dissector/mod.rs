@@ -110,8 +110,8 @@ impl Dissector {
 }
 
 const HEAD: &str = "\
--- A Wireshark dissector, written by `tightwire dissector`: write it anew rather than change it.
--- First comes what the packets are, then what reads them.
+-- A Wireshark dissector, written by `tightwire dissector`: do not edit it, write it again.
+-- First comes the schema of the packets, then the code that reads them.
 
 ";
 

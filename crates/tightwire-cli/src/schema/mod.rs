@@ -142,7 +142,7 @@ impl Export {
             (Source::Identity(identity), true) => serde_json::to_string_pretty(identity)?,
             (_, true) => {
                 let file = self.file.display();
-                return Err(format!("{file}: a schema alone, without an identity").into());
+                return Err(format!("{file}: this file has a schema, but no identity").into());
             }
             (Source::World(world), false) => serde_json::to_string_pretty(world)?,
             (source, false) => serde_json::to_string_pretty(source.schema())?,

@@ -11,7 +11,7 @@ use crate::source::Source;
 use crate::terminal::safe;
 
 /// Maximum length of a world's file, in bytes.
-const MOST: usize = 64 << 20;
+const MAX_WORLD_FILE: usize = 64 << 20;
 
 /// A world to be measured.
 pub(super) struct MeasuredWorld {
@@ -126,7 +126,7 @@ fn schema_of(bytes: &[u8]) -> Result<WorldSchema, String> {
 
 /// Reads a world as JSON with names, or as XML.
 fn read_world(path: &Path, schema: &WorldSchema) -> Result<World, String> {
-    let bytes = read_limited(path, MOST)?;
+    let bytes = read_limited(path, MAX_WORLD_FILE)?;
     let representation = match bytes.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'<') => Representation::Xml,
         Some(_) => Representation::Json,

@@ -79,8 +79,8 @@ impl Linter<'_> {
             // Printed as `f32`, the bounds have only the digits that were sent.
             let (low, high) = (low as f32, high as f32);
             let what = format!(
-                "`{}` was from {low} to {high} in this capture: if it never is more, {what} takes \
-                 {better} bits instead of {bits}",
+                "`{}` was from {low} to {high} in this capture: if it never exceeds that, {what} \
+                 takes {better} bits instead of {bits}",
                 words::operation(op)
             );
             self.advise("wider-than-seen", what, Saving::UpTo(bits - better));
