@@ -53,9 +53,9 @@ pub(crate) fn data(when: &Expr) -> TokenStream {
 
 /// Whether the condition has no form as data, and is too long as text for a schema.
 pub(crate) fn is_too_long(when: &Expr) -> bool {
-    // As the library's `schema/validate.rs` has it.
-    const MOST: usize = 4096;
-    expression(when).is_none() && source(when.to_token_stream()).len() > MOST
+    // Equal to `MAX_SOURCE` in `schema/validate.rs` of tightwire-core.
+    const MAX_SOURCE: usize = 4096;
+    expression(when).is_none() && source(when.to_token_stream()).len() > MAX_SOURCE
 }
 
 /// The condition as text: one text for one condition, whatever its spaces were and whatever a

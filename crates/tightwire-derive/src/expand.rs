@@ -167,12 +167,12 @@ pub(crate) fn parts(pattern: &TokenStream, fields: &[&Field], is_variant: bool) 
 
 /// Generates nested tuples, since `Parts` is implemented for tuples of at most eight.
 pub(crate) fn tuple(fields: &[&Field], each: &impl Fn(&Field) -> TokenStream) -> TokenStream {
-    const MOST: usize = 8;
-    if fields.len() <= MOST {
+    const MAX_PARTS: usize = 8;
+    if fields.len() <= MAX_PARTS {
         let parts = fields.iter().map(|field| each(field));
         return quote!((#(#parts,)*));
     }
-    let size = MOST.pow((fields.len() - 1).ilog(MOST));
+    let size = MAX_PARTS.pow((fields.len() - 1).ilog(MAX_PARTS));
     let parts = fields.chunks(size).map(|fields| tuple(fields, each));
     quote!((#(#parts,)*))
 }
@@ -210,7 +210,7 @@ pub(crate) fn steps(
         }
         let mut sent = TokenStream::new();
         for fields in group.chunk_by(|a, b| is_float(a) && is_float(b)) {
-            for fields in fields.chunks(MOST_FLOATS) {
+            for fields in fields.chunks(MAX_FLOATS) {
                 sent.extend(match fields {
                     [field] => step(field, variant, &mut slot, place),
                     fields => float_steps(fields, variant, &mut slot, place),
@@ -250,7 +250,7 @@ pub(crate) fn steps(
 }
 
 /// The number of compressed floats that are quantised at once.
-const MOST_FLOATS: usize = 4;
+const MAX_FLOATS: usize = 4;
 
 /// Whether a field is a compressed float without a check after it.
 fn is_float(field: &Field) -> bool {

@@ -114,11 +114,14 @@ pub(crate) fn shown(ty: &Type) -> String {
 /// Returns the reason why a text is not a valid name in a schema; `None` if it is valid.
 pub(crate) fn name_error(name: &str) -> Option<String> {
     // Equal to `MAX_NAME` in `schema/validate.rs` of tightwire-core.
-    const MOST: usize = 255;
+    const MAX_NAME: usize = 255;
     if name.is_empty() {
         Some("a name has at least one character: write what the check or message is for".into())
-    } else if name.len() > MOST {
-        Some(format!("a name has at most {MOST} bytes, and this one {}: shorten it", name.len()))
+    } else if name.len() > MAX_NAME {
+        Some(format!(
+            "a name has at most {MAX_NAME} bytes, and this one {}: shorten it",
+            name.len()
+        ))
     } else if name.chars().any(char::is_control) {
         Some("a name is shown to people: remove the control character from it".into())
     } else {
