@@ -8,7 +8,7 @@ use super::{Buffer, ByteError, ByteReader, ByteWriter};
 use crate::stream::{ErrorKind, Int, Pod, ReadStream, Stream, WriteStream};
 
 /// Largest size of a packed integer in bytes: 128 bits in groups of seven.
-const MOST_GROUPS: usize = 19;
+const MAX_GROUPS: usize = 19;
 
 impl<B: Buffer> ByteWriter<B> {
     /// Writes an integer that is usually small, in one byte for every 7 bits of the number: the
@@ -93,10 +93,10 @@ impl<B: Buffer> ByteWriter<B> {
     /// Writes a packed integer and the bytes that belong to it: both or nothing.
     #[inline]
     fn write_with_varint<T: Int>(&mut self, number: T, bytes: &[u8]) -> Result<(), ByteError> {
-        let mut groups = [0; MOST_GROUPS];
+        let mut groups = [0; MAX_GROUPS];
         let mut stream = WriteStream::new(&mut groups);
         let Ok(()) = stream.varint(&mut { number });
-        let full = ByteError::Full { byte: self.position(), needed: MOST_GROUPS };
+        let full = ByteError::Full { byte: self.position(), needed: MAX_GROUPS };
         let packed = stream.finish().map_err(|_| full)?;
         let Some(length) = packed.len().checked_add(bytes.len()) else { return Err(full) };
         self.reserve(length, |block| {
@@ -127,7 +127,7 @@ impl<'a> ByteReader<'a> {
     pub fn read_varint<T: Int>(&mut self) -> Result<T, ByteError> {
         let start = self.position();
         let rest = self.rest();
-        let mut stream = ReadStream::new(rest.get(..MOST_GROUPS).unwrap_or(rest));
+        let mut stream = ReadStream::new(rest.get(..MAX_GROUPS).unwrap_or(rest));
         let mut value = T::default();
         let result = stream.varint(&mut value);
         result.map_err(|refused| ByteError::read(refused, start))?;
