@@ -23,7 +23,7 @@ pub(super) fn attach(socket: &UdpSocket, filter: &Filter) -> io::Result<()> {
     let socket = SockRef::from(socket);
     let connected =
         filter.unconnected.as_ref().map_or(0, |unconnected| unconnected.connected.len());
-    if filter.silenced.len() + connected <= MOST && replace(&socket, filter).is_ok() {
+    if filter.silenced.len() + connected <= MAX_ADDRESSES && replace(&socket, filter).is_ok() {
         return Ok(());
     }
     // Without the addresses, of which there are too many.
@@ -48,7 +48,7 @@ fn for_system(program: Program) -> Vec<SockFilter> {
 }
 
 /// Largest number of addresses: each takes an instruction and a half, of 4096.
-const MOST: usize = 2500;
+const MAX_ADDRESSES: usize = 2500;
 
 type Program = Vec<Op>;
 
@@ -388,10 +388,10 @@ mod tests {
         // Limit of the system for the filter of a socket, in bytes.
         let memory = std::fs::read_to_string("/proc/sys/net/core/optmem_max").unwrap();
         let is_enough = memory.trim().parse::<u32>().unwrap() >= 100_000;
-        for (count, ours_pass) in [(MOST, !is_enough), (MOST + 1, true)] {
+        for (count, ours_pass) in [(MAX_ADDRESSES, !is_enough), (MAX_ADDRESSES + 1, true)] {
             let connected = (0..count as u32).collect();
             test_bed.filter.unconnected = Some(Unconnected { share: 0, connected });
-            assert!(program(&test_bed.filter).len() <= 4096 || count > MOST);
+            assert!(program(&test_bed.filter).len() <= 4096 || count > MAX_ADDRESSES);
             assert_eq!(test_bed.passed(&client, &packets), [ours_pass, false], "{count}");
         }
     }

@@ -31,7 +31,7 @@ struct ClosePacket {
 impl CloseRepeater {
     /// Adds a packet that was sent once.
     pub(super) fn add(&mut self, packet: Packets<'_>, now: Duration) {
-        if self.waiting.len() < MOST {
+        if self.waiting.len() < MAX_PACKETS {
             let Packets { to, from, bytes, .. } = packet;
             let (bytes, next) = (bytes.to_vec(), now.saturating_add(FIRST_PAUSE));
             self.waiting.push(ClosePacket { to, from, bytes, next, pause: FIRST_PAUSE * 2 });
@@ -61,4 +61,4 @@ impl CloseRepeater {
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LAST_PAUSE: Duration = Duration::from_millis(1280);
 /// Largest number of packets: an attacker that makes many connections end causes no more.
-const MOST: usize = 256;
+const MAX_PACKETS: usize = 256;

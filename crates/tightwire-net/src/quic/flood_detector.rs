@@ -119,7 +119,7 @@ const SILENCE: Duration = Duration::from_secs(4);
 mod tests {
     use super::*;
 
-    const MOST: u32 = 4000;
+    const MAX_PACKETS: u32 = 4000;
 
     fn address(port: u16) -> SocketAddr {
         ([127, 0, 0, 1], port).into()
@@ -139,10 +139,14 @@ mod tests {
 
     #[test]
     fn the_filter_passes_as_many_packets_as_are_read() {
-        let (mut detector, mut window) = (FloodDetector::new(KeyedHash::random(), MOST), 0);
+        let (mut detector, mut window) = (FloodDetector::new(KeyedHash::random(), MAX_PACKETS), 0);
         let plain = after(&mut detector, &mut window, 0).unwrap();
         assert_eq!((plain.unconnected, plain.silenced.len()), (None, 0));
-        assert_eq!(after(&mut detector, &mut window, MOST / 10), None, "as many as there may be");
+        assert_eq!(
+            after(&mut detector, &mut window, MAX_PACKETS / 10),
+            None,
+            "as many as there may be"
+        );
         for _ in 0..10 {
             let unconnected =
                 after(&mut detector, &mut window, 20_000).unwrap().unconnected.unwrap();
@@ -165,7 +169,7 @@ mod tests {
 
     #[test]
     fn a_socket_without_filter_does_not_lower_the_share_for_ever() {
-        let mut detector = FloodDetector::new(KeyedHash::random(), MOST);
+        let mut detector = FloodDetector::new(KeyedHash::random(), MAX_PACKETS);
         for window in 0..100 {
             (0..20_000).for_each(|_| detector.count_unconnected());
             assert!(detector.filter(WINDOW * window, [].iter()).is_some());
@@ -180,7 +184,7 @@ mod tests {
 
     #[test]
     fn addresses_above_twice_their_rate_are_silenced_for_a_while() {
-        let mut detector = FloodDetector::new(KeyedHash::random(), MOST);
+        let mut detector = FloodDetector::new(KeyedHash::random(), MAX_PACKETS);
         let connected = [address(1), address(2)];
         assert!(detector.filter(Duration::ZERO, connected.iter()).is_some());
         detector.check_connected(address(1), 99, 1000, WINDOW);

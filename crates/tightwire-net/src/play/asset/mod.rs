@@ -154,9 +154,9 @@ impl fmt::Display for AssetError {
                 )
             }
             Self::BadOffer { id } => write!(f, "asset {id} is on offer already"),
-            Self::BadChunk { id } => write!(f, "asset {id}: bytes came that were not requested"),
+            Self::BadChunk { id } => write!(f, "asset {id}: bytes arrived that were not requested"),
             Self::Corrupt { id } => {
-                write!(f, "asset {id}: the bytes that came do not have the hash of the offer")
+                write!(f, "asset {id}: the received bytes do not have the hash of the offer")
             }
         }
     }

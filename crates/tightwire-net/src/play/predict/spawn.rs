@@ -7,7 +7,7 @@ pub(in crate::play) const FIRST_PROVISIONAL: u32 = 1 << 20;
 
 /// Largest number of spawns that wait for the server at once; a game that spawns more sees them
 /// when the server's arrive.
-const MOST: usize = 256;
+const MAX_SPAWNS: usize = 256;
 
 /// Least number of ticks after which a spawn that the server did not confirm is taken back.
 pub(super) const MIN_GRACE: u32 = 8;
@@ -45,7 +45,7 @@ impl Spawns {
         if let Some(spawn) = self.find(tick, ordinal) {
             return Some(spawn.id);
         }
-        if self.list.len() == MOST {
+        if self.list.len() == MAX_SPAWNS {
             return None;
         }
         let id = ObjectId(FIRST_PROVISIONAL + self.next);

@@ -45,7 +45,7 @@ pub struct Misprediction {
 }
 
 /// Number of mispredictions that are kept.
-const MOST: usize = 32;
+const MAX_KEPT: usize = 32;
 
 /// The last mispredictions.
 #[derive(Debug, Default)]
@@ -70,10 +70,10 @@ impl Mispredictions {
             self.counts.resize(class + 1, 0);
         }
         self.counts[class] += 1;
-        if self.list.len() < MOST {
+        if self.list.len() < MAX_KEPT {
             self.list.push(Misprediction::default());
         }
-        let place = self.next % MOST;
+        let place = self.next % MAX_KEPT;
         self.next = place + 1;
         let Some(entry) = self.list.get_mut(place) else { return };
         (entry.tick, entry.id, entry.class) = (tick, id, received.class);
