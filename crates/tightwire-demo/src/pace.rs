@@ -21,7 +21,7 @@ impl Pace {
     /// skip their numbers, so that a number always tells the time.
     pub(super) fn take(&mut self, now: Duration) -> Option<u64> {
         let late = now.checked_sub(self.due())?;
-        if late > MOST_LATE {
+        if late > MAX_DELAY {
             self.next += (late.as_nanos() / TICK.as_nanos()) as u64;
         }
         self.next += 1;
@@ -41,7 +41,7 @@ pub(crate) const TICKS_PER_SECOND: u32 = 60;
 const TICK: Duration = Duration::from_nanos(1_000_000_000 / TICKS_PER_SECOND as u64);
 
 /// Maximum delay of a tick before ticks are skipped: the system may be busy for a moment.
-const MOST_LATE: Duration = Duration::from_millis(30);
+const MAX_DELAY: Duration = Duration::from_millis(30);
 
 #[cfg(test)]
 mod tests {
