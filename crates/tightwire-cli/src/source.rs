@@ -66,7 +66,7 @@ impl Source {
             serde_json::from_slice(bytes).map(Self::Schema)
         };
         // The file was parsed as JSON above, so a remaining error is about the schema.
-        read.map_err(|error| format!("no schema: {error}"))
+        read.map_err(|error| not_a_schema(&error))
     }
 
     fn of_capture(path: &Path) -> Result<Self, String> {
@@ -143,8 +143,20 @@ fn is_capture(start: &[u8]) -> bool {
 /// Describes an error in JSON with its position.
 fn in_words(error: &serde_json::Error) -> String {
     match error.classify() {
-        Category::Data => format!("no schema: {error}"),
+        Category::Data => not_a_schema(error),
         Category::Eof => format!("the JSON is cut short: {error}"),
-        Category::Syntax | Category::Io => format!("no JSON: {error}"),
+        Category::Syntax | Category::Io => format!("not JSON: {error}"),
+    }
+}
+
+/// Describes an error in a schema, without serde's list of the thirty names that are possible.
+fn not_a_schema(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.split_once(", expected one of ") {
+        Some((reason, _)) => {
+            let (line, column) = (error.line(), error.column());
+            format!("not a schema: {reason} at line {line} column {column}")
+        }
+        None => format!("not a schema: {text}"),
     }
 }

@@ -50,7 +50,7 @@ impl CaptureInput {
             let file = File::open(path).map_err(failed)?;
             let about = file.metadata().map_err(failed)?;
             if about.is_dir() {
-                return Err(format!("{}: this is a folder, no capture", path.display()).into());
+                return Err(format!("{}: this is a folder, not a capture", path.display()).into());
             }
             let length = about.is_file().then_some(about.len());
             (ByteSource::File(file), length)

@@ -36,7 +36,7 @@ pub(super) struct Cube {
 pub(super) fn check(words: &[i32]) -> Result<(), String> {
     if words.is_empty() || !words.len().is_multiple_of(FRAME) {
         return Err(format!(
-            "neither an arena nor frames of 901 cubes, of {} bytes each",
+            "not a scene: neither an arena nor frames of 901 cubes, of {} bytes each",
             FRAME * 4
         ));
     }

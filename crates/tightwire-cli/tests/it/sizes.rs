@@ -209,7 +209,7 @@ fn invalid_worlds_are_refused_with_line_and_column() {
     let error = refused(&["sizes", &world(), "--schema", &file(r#"{"bool": {}}"#)]);
     assert!(error.contains("the schema of packets, not of a world"), "{error}");
     let error = refused(&["sizes", &world(), "--schema", &file("{\"classes\": 7}")]);
-    assert!(error.contains("no schema: invalid type: integer `7`"), "{error}");
+    assert!(error.contains("not a schema: invalid type: integer `7`"), "{error}");
     let error = refused(&["sizes", "/nothing.json", "--schema", &schema]);
     assert!(error.contains("/nothing.json: "), "{error}");
     assert!(refused(&["sizes", &world()]).contains("--schema"));

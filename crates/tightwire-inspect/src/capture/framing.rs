@@ -108,4 +108,4 @@ impl<R: Read> Capture<R> {
 const FRAME: usize = 12;
 
 const NO_CAPTURE: &str =
-    "this is neither a pcapng nor a pcap file; `editcap -F pcapng` makes one of other captures";
+    "this is neither a pcapng nor a pcap file; `editcap -F pcapng` converts other captures";

@@ -92,7 +92,7 @@ impl<R: Read> Capture<R> {
     ///
     /// let refused = Capture::new(&b"hello"[..]).unwrap_err();
     /// let reason = "the block at byte 0: this is neither a pcapng nor a pcap file; \
-    ///               `editcap -F pcapng` makes one of other captures";
+    ///               `editcap -F pcapng` converts other captures";
     /// assert_eq!(refused.to_string(), reason);
     /// # Ok::<(), Box<dyn core::error::Error>>(())
     /// ```

@@ -137,6 +137,6 @@ fn invalid_pcap_files_are_refused_with_a_reason() {
     let expected = "the block at byte 24: longer than the maximum of 256 KiB";
     assert_eq!(reason(&file), expected);
     let expected = "the block at byte 0: this is neither a pcapng nor a pcap file; \
-                    `editcap -F pcapng` makes one of other captures";
+                    `editcap -F pcapng` converts other captures";
     assert_eq!(reason(b"\x1f\x8b\x08\x00"), expected);
 }

@@ -101,7 +101,7 @@ fn a_schema_or_an_identity_as_json_says_what_packets_are() {
         contradiction,
         "this identity has the protection None: leave out --protection Crc32"
     );
-    assert!(of("hello", None).unwrap_err().starts_with("no JSON"));
+    assert!(of("hello", None).unwrap_err().starts_with("not JSON"));
     assert!(of("{}", None).unwrap_err().starts_with("no schema"));
     assert!(of("{\"schema\": 7}", None).unwrap_err().starts_with("no schema"));
 }
