@@ -18,7 +18,7 @@ use crate::stream::{ByteStream, Stream, Target, Trace, Wire};
 ///
 /// Two sides that do not understand each other can send their identities and find out
 /// [why](Self::mismatch). With the feature `serde` an identity is also JSON. Send it only to peers
-/// whose address is verified, as over a connection: answering unverified addresses with more bytes
+/// whose address is verified, for example over a connection: answering unverified addresses with more bytes
 /// than they sent can be abused for amplification attacks. A tool with the identity reads packets
 /// without the program: [`decode`](Self::decode) and [`explain`](Self::explain).
 ///

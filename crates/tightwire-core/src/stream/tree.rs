@@ -278,7 +278,7 @@ impl<'a> Node<'a> {
     }
 
     /// The bits of the node as a number, the first bit lowest; `None` for more than 128 bits, or
-    /// without a packet, as after a refused write.
+    /// without a packet, such as after a refused write.
     #[must_use]
     pub fn raw(self) -> Option<u128> {
         let Range { start, end } = self.bits();
