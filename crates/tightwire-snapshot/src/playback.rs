@@ -171,7 +171,7 @@ impl Playback {
     }
 
     /// The objects that are shown and are a `T`, in the order of their ids. One that the sender
-    /// sent and that is no `T`, as text that is not UTF-8, is left out.
+    /// sent and that is no `T`, for example text that is not UTF-8, is left out.
     #[must_use]
     pub fn iter<T: Wire + Default + 'static>(&self) -> PlaybackIter<'_, T> {
         PlaybackIter::new(self)
@@ -225,7 +225,7 @@ impl Playback {
     ///
     /// # Errors
     ///
-    /// [`ReadError`] if the sender sent no valid `T`, as text that is not UTF-8.
+    /// [`ReadError`] if the sender sent no valid `T`, for example text that is not UTF-8.
     pub fn read<T: Wire + 'static>(
         &self,
         id: impl Into<ObjectId>,

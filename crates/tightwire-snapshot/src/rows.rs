@@ -120,7 +120,7 @@ impl Protocol {
     ///
     /// # Errors
     ///
-    /// [`ReadError`] if `T` refuses the row, as text that is not UTF-8.
+    /// [`ReadError`] if `T` refuses the row, for example text that is not UTF-8.
     pub fn read_row<T: Wire + 'static>(
         &self,
         row: Row<'_>,

@@ -124,7 +124,7 @@ impl Sender {
     }
 
     /// Sets the epoch, by which receivers tell this sender from others, as from the one before a
-    /// restart. Use a number that other senders are unlikely to have, as a random one or the time.
+    /// restart. Use a number that other senders are unlikely to have, such as a random one or the time.
     /// The default is 0.
     ///
     /// A receiver that had snapshots of a sender of another epoch
@@ -147,7 +147,7 @@ impl Sender {
         self
     }
 
-    /// Adds an object that every receiver has from the beginning, as one that is part of the level.
+    /// Adds an object that every receiver has from the beginning, such as one of the level.
     /// To be called before the first tick. The receivers [do the
     /// same](crate::Receiver::set_initial), and nothing of the object is sent until it changes.
     ///

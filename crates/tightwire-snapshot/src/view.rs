@@ -340,7 +340,7 @@ impl View {
     /// since are dirty.
     pub(super) fn handle_ack(&mut self, store: &Store, ack: Ack, mut release: impl FnMut(u32)) {
         let Some(newest_sent) = self.next.checked_sub(1) else { return };
-        // The ack is of packets that this view never sent, as those of another sender.
+        // The ack is of packets that this view never sent, such as those of another sender.
         let Some(packets) = ack.packets(newest_sent, &self.checksums) else { return };
         let (first_baseline, first) = (self.baseline.unwrap_or(self.start), self.first_in_flight());
         for number in packets {

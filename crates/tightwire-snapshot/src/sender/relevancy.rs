@@ -85,7 +85,7 @@ impl Sender {
     }
 
     /// Makes the next snapshot of a receiver look at all distances, and not only when it is its
-    /// turn, as after a teleport. Returns whether there is such a receiver.
+    /// turn, for example after a teleport. Returns whether there is such a receiver.
     pub fn refresh(&mut self, receiver: ReceiverId) -> bool {
         self.receiver_relevancy(receiver).map(ReceiverRelevancy::refresh).is_some()
     }

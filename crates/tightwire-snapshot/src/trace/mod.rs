@@ -124,7 +124,7 @@ pub struct TraceSpan<'t> {
     pub field: &'t str,
     /// First bit, from the beginning of the packet.
     pub start: f64,
-    /// Number of bits; zero if other spans tell the value already, as for a `bool` that changed.
+    /// Number of bits; zero if other spans tell the value already, such as for a `bool` that changed.
     pub bits: f64,
     starts: SpanStart,
     trace: &'t Trace,
