@@ -95,7 +95,7 @@ pub struct LinkStats {
 impl Add for LinkStats {
     type Output = Self;
 
-    /// Adds up the counters of two links, as of both directions.
+    /// Adds up the counters of two links, such as those of both directions.
     fn add(mut self, other: Self) -> Self {
         self.sent += other.sent;
         self.delivered += other.delivered;

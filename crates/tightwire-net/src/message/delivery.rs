@@ -141,7 +141,7 @@ impl Route {
     /// Returns the route of a message that belongs to a tick: a receiver that plays the ticks of
     /// this side back handles it when it shows that tick. Costs 2 bytes.
     ///
-    /// A receiver that does not, as one with a handler, handles it at once.
+    /// A receiver that does not, such as one with a handler, handles it at once.
     ///
     /// ```
     /// use tightwire::Delivery;
@@ -159,7 +159,7 @@ impl Route {
     /// Returns the route of a message about an object: a receiver that plays this side's world back
     /// handles it once it shows the object. Costs 3 bytes.
     ///
-    /// A receiver that does not, as one with a handler, handles it at once.
+    /// A receiver that does not, such as one with a handler, handles it at once.
     ///
     /// ```
     /// use tightwire::Delivery;

@@ -134,7 +134,7 @@ impl Acceptor {
                 self.unauthenticated.iter().filter(|one| one.sites.contains(&site));
             let too_many = (most / 2).max(MIN_UNAUTHENTICATED_PER_SITE);
             if is_full || unauthenticated.clone().count() >= too_many {
-                // Many clients of one site that connect at once, as after a restart, do not evict
+                // Many clients of one site that connect at once, such as after a restart, do not evict
                 // each other.
                 let is_old = |one: &&UnauthenticatedConnection| {
                     now.saturating_sub(one.since) >= GRACE_PERIOD

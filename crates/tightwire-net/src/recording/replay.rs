@@ -20,7 +20,7 @@ use crate::transport::{Cause, Connection, Event, NotSentError, Path, ReconnectEr
 /// session and called at the times of [`next_step`](Self::next_step), has the same state after each
 /// step.
 ///
-/// A truncated file, as after a crash, is played to its end. [`error`](Self::error) returns any
+/// A truncated file, for example after a crash, is played to its end. [`error`](Self::error) returns any
 /// other reason why the replay ended.
 pub struct Replay<R> {
     header: RecordingHeader,

@@ -129,8 +129,9 @@ impl<C: 'static, T: Transport> Client<C, T> {
     /// Disconnects, also before the connection is established: then it never is. A
     /// [`SessionEvent::Disconnected`] follows.
     ///
-    /// The server learns of it from the packets of [`transmit`](Self::transmit): go on for about a
-    /// second, since packets get lost. A server that does not hear of it times the client out.
+    /// The server learns of it from the packets of [`transmit`](Self::transmit): keep
+    /// calling it for about a second, since packets get lost. Otherwise the client times out on the
+    /// server.
     pub fn disconnect(&mut self, now: Duration) {
         self.session.close_all(&Reason::Left);
         self.session.hub.leave();

@@ -251,7 +251,8 @@ impl<C: 'static, T: Transport> Server<C, T> {
     }
 
     /// Disconnects all clients, with the reason that the server stops. They learn of it from the
-    /// packets of [`transmit`](Self::transmit): go on for about a second, since packets get lost.
+    /// packets of [`transmit`](Self::transmit): keep calling it for about a second,
+    /// since packets get lost.
     pub fn shut_down(&mut self, now: Duration) {
         self.session.close_all(&Reason::ShuttingDown);
         self.session.transmit(now);

@@ -153,7 +153,7 @@ impl Prediction {
         self.grace = ticks.saturating_mul(2).saturating_add(2).max(spawn::MIN_GRACE);
     }
 
-    /// Drops all predicted state, as after a new connection.
+    /// Drops all predicted state, for a new connection.
     pub(super) fn reset(&mut self) {
         self.frames.iter_mut().for_each(|kept| kept.tick = None);
         self.current.clear();
