@@ -154,7 +154,7 @@ fn drive<T: Wire + 'static>(level: Level, make: impl Fn(Tank) -> T) -> [Vec<Vec<
 }
 
 #[test]
-fn masked_fields_cost_what_fields_cost_that_never_change() {
+fn masked_fields_cost_as_much_as_constant_ones() {
     for level in [Level::Packed, Level::Modeled] {
         let [others, owner] = drive(level, |tank| tank);
         let [neutral, _] = drive(level, |tank| Tank { reload: 0, ..tank });

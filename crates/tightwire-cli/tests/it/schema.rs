@@ -252,7 +252,7 @@ fn the_saved_bits_are_those_of_the_schema_that_is_advised() {
 /// The total has only bits that every packet saves, and there is no advice on Tightwire's own
 /// types.
 #[test]
-fn a_session_is_advised_on_without_what_is_not_its_own() {
+fn lints_of_a_session_skip_fields_of_the_library() {
     #[derive(Wire, Message, Default)]
     struct Move {
         #[wire(range = 0..=8)]

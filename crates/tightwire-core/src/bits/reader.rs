@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_refusal_everything_is_refused_even_what_takes_no_bits() {
+    fn after_a_refusal_even_values_of_no_bits_are_refused() {
         let mut reader = BitReader::new(&[0; 32]);
         assert_eq!(reader.read_bits(65), Err(BitReadError));
         assert!(reader.has_failed());

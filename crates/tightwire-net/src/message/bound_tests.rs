@@ -248,7 +248,7 @@ fn an_object_that_nobody_replicates_is_refused_by_the_sender() {
 }
 
 #[test]
-fn every_binding_is_what_was_packed() {
+fn every_binding_survives_packing() {
     for bound in [
         None,
         Some(Bound::Tick(0)),

@@ -153,7 +153,7 @@ fn unreliable_batches_that_nobody_polls_are_dropped_the_oldest_first() {
 }
 
 #[test]
-fn a_batch_that_is_larger_than_what_may_wait_is_taken_alone() {
+fn a_batch_above_the_limit_is_accepted_alone() {
     let (mut client, mut server, connection) = ready_pair();
     let delivery = Delivery::ReliableOrderedFragmented;
     let largest = vec![7; client.path(connection).unwrap().max_fragmented];

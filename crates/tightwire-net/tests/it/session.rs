@@ -445,7 +445,7 @@ fn a_report_has_the_path_and_the_traffic_of_each_type() {
 }
 
 #[test]
-fn a_server_says_who_may_connect_and_limits_make_sense() {
+fn a_server_needs_an_admission_and_valid_limits() {
     let net = Net::default();
     let builder = || Server::<ReceivedMessages, End>::builder(config()).register(messages);
     let error = builder().build(net.server()).unwrap_err();

@@ -182,7 +182,7 @@ fn batches_wait_in_order_while_the_transport_is_full() {
 }
 
 #[test]
-fn a_peer_that_takes_nothing_of_what_waits_is_too_slow() {
+fn a_peer_whose_backlog_does_not_shrink_is_too_slow() {
     let net = Net::default();
     let (mut server, mut client) = (server(config(), &net), client("7", &net));
     settle(&mut server, &mut [&mut client], 0);

@@ -166,7 +166,7 @@ fn walk<T: Wire + 'static>(number: u64, interval: u32, make: impl Fn([f32; 3]) -
 }
 
 #[test]
-fn what_is_near_is_what_a_search_through_all_objects_finds() {
+fn the_grid_finds_the_objects_that_a_search_through_all_finds() {
     for number in 0..volume(4, 100) {
         for interval in [1, 2] {
             walk(number, interval, |[x, y, _]| Flat { position: [x, y], health: 7 });
@@ -331,7 +331,7 @@ fn examined(objects: u32) -> usize {
 }
 
 #[test]
-fn a_receiver_costs_what_is_near_and_not_what_exists() {
+fn a_receiver_costs_the_objects_near_it_and_no_others() {
     let (few, many) = (examined(10_000), examined(100_000));
     std::println!("objects looked at per snapshot: {few} of 10,000, {many} of 100,000");
     assert!(few > 100 && few < 2000, "{few}");

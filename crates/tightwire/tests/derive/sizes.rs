@@ -91,7 +91,7 @@ struct Body {
 struct Generic<T, const N: usize>([T; N], Option<T>);
 
 #[test]
-fn the_worst_case_is_what_is_worked_out_by_hand() {
+fn the_worst_case_equals_one_computed_by_hand() {
     let numbers = Numbers { f: u128::MAX, i: 5, ..Numbers::default() };
     reaches(numbers, 10 + 10 + 11 + 1 + 64 + 1 + 128 + 8);
     // Groups of eight bits: 2, 5, 10, 19.

@@ -326,7 +326,7 @@ fn a_schema_reads_whole_bytes_as_the_type_does() {
 }
 
 #[test]
-fn a_failed_stream_stays_failed_also_for_what_takes_no_bytes() {
+fn a_failed_stream_refuses_values_of_no_bytes_too() {
     let mut stream = ByteStream::new(ReadStream::new(&[2]));
     let refused = Err(ReadError { kind: ErrorKind::OutOfRange, bit: 0 });
     assert_eq!(stream.bool(&mut true), refused);

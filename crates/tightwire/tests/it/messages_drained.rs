@@ -92,7 +92,7 @@ fn messages_of_a_type_come_in_order_and_each_with_its_context() {
 }
 
 #[test]
-fn stages_do_not_touch_what_is_drained_and_what_is_not_taken_waits() {
+fn stages_leave_drained_messages_in_their_queue() {
     let mut messenger = messenger(MessengerConfig::default());
     let peer = messenger.add_peer(1200);
     messenger.receive(peer, Delivery::Reliable, &inputs([1, 2, 3]), at(0)).unwrap();

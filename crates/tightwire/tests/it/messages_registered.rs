@@ -58,7 +58,7 @@ fn unsendable_messages_are_refused_with_an_error() {
 }
 
 #[test]
-fn a_peer_that_is_blocked_gets_nothing_but_what_waits_already() {
+fn a_blocked_peer_gets_only_its_backlog() {
     let mut side = Side::new(MessengerConfig::default());
     let peers = [(); 2].map(|()| side.messenger.add_peer(1200));
     let all = |side: &mut Side, delivery| side.messenger.broadcast(None, &Jump, delivery).unwrap();

@@ -205,7 +205,7 @@ fn forged(protection: Protection<()>, packet: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn a_peer_that_passes_the_gate_is_still_refused_what_is_not_valid() {
+fn packets_that_pass_the_gate_are_still_validated() {
     let mut buffer = [0; 4096];
     let packet = tightwire::encode(&Packet::KeepAlive, &mut buffer).unwrap();
     let mut longer = packet.to_vec();

@@ -92,7 +92,7 @@ fn fingerprint(fields: Vec<Field>) -> u64 {
 }
 
 #[test]
-fn fingerprints_stay_what_they_are() {
+fn fingerprints_do_not_change() {
     // A change of one of these makes every client of every game need an update.
     let fingerprints = [
         Schema::of::<()>().fingerprint(),

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_overtaken_packet_counts_only_what_it_brings() {
+    fn an_overtaken_packet_counts_only_its_new_inputs() {
         let mut meter = MarginMeter::default();
         meter.handle_inputs(at(100.0), 110, 1);
         meter.report(at(100.0));

@@ -13,7 +13,7 @@ use super::world::*;
 use crate::common::game::{Count, ReceivedMessages, config, messages};
 use crate::common::raw::RawPeer;
 #[test]
-fn a_pause_holds_back_what_came_of_a_connection_that_has_ended() {
+fn a_pause_holds_back_the_batches_of_an_ended_connection() {
     let mut world = World::new(QuicConfig::default());
     let mut client = world.client(ms(0));
     let (here, there, mut now) = connect(&mut world, &mut client, ms(0));
