@@ -102,8 +102,8 @@ fn a_schema_or_an_identity_as_json_says_what_packets_are() {
         "this identity has the protection None: leave out --protection Crc32"
     );
     assert!(of("hello", None).unwrap_err().starts_with("not JSON"));
-    assert!(of("{}", None).unwrap_err().starts_with("no schema"));
-    assert!(of("{\"schema\": 7}", None).unwrap_err().starts_with("no schema"));
+    assert!(of("{}", None).unwrap_err().starts_with("not a schema"));
+    assert!(of("{\"schema\": 7}", None).unwrap_err().starts_with("not a schema"));
 }
 
 #[test]
