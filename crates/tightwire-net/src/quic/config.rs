@@ -26,9 +26,9 @@ pub struct QuicConfig {
     /// Largest number of connections from one IP address, or in IPv6 from one network (/64); from
     /// one site (/48) four times as many. Default: 64.
     pub max_per_address: usize,
-    /// Largest number of connections that are not welcome yet; a session welcomes those that show
-    /// their token. Beyond, a new connection with a validated address takes the place of one of the
-    /// oldest. They count among all connections too. Default: 256.
+    /// Largest number of unauthenticated connections: those that have not shown their token to the
+    /// session yet. Beyond it, a new connection with a validated address evicts one of the oldest.
+    /// They count among all connections too. Default: 256.
     pub max_unauthenticated: usize,
     /// Largest number of incomplete handshakes until new connections must validate their address
     /// first, which takes a round trip more. Default: 64.

@@ -40,7 +40,7 @@ pub(super) struct Connections {
     due: Vec<Due>,
     flood: Flood,
     acceptor: Acceptor,
-    /// Number of connections that are not welcome yet, and whether they wait for the application's
+    /// Number of unauthenticated connections, and whether they wait for the application's
     /// welcome.
     unauthenticated: usize,
     holds_unauthenticated: bool,

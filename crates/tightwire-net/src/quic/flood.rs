@@ -118,7 +118,7 @@ impl Flood {
     }
 
     /// Moves a connection to another address, along with the packets that it sent beyond its limit:
-    /// or one that moves back and forth would never be silenced.
+    /// otherwise, one that moves back and forth would never be silenced.
     pub(super) fn migrate(&mut self, from: SocketAddr, to: SocketAddr) {
         let before = self.connected.get_mut(&from);
         let dropped = before.map(|state| (mem::take(&mut state.dropped), state.per_second));
@@ -199,7 +199,7 @@ impl Rate {
         Self { per_second, burst: (per_second / 4.0).max(1.0) }
     }
 
-    /// Returns the limit of a connection that is not welcome yet, with this many of them: all share
+    /// Returns the limit of an unauthenticated connection, with this many of them: all share
     /// one limit, except for the burst of first packets that a handshake needs.
     pub(super) fn of_unauthenticated(unconnected: usize) -> Self {
         let share = ALL_UNCONNECTED_PER_SECOND as f32 / unconnected.max(1) as f32;
@@ -231,7 +231,7 @@ const UNCONNECTED_PER_SECOND: u32 = 200;
 /// Limit of all addresses without a connection: two packets for each of 2000 new clients. A forged
 /// first packet takes about ten microseconds until it is refused.
 const ALL_UNCONNECTED_PER_SECOND: u32 = 4000;
-/// Limits of a connection that is not welcome: it needs about ten packets until then, and a hundred
+/// Limits of an unauthenticated connection: its handshake needs about ten packets, and a hundred
 /// if the two sides have to exchange their descriptions.
 const MAX_UNAUTHENTICATED_RATE: f32 = 50.0;
 const UNAUTHENTICATED_BURST: f32 = 100.0;

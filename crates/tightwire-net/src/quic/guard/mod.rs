@@ -87,7 +87,7 @@ pub(super) struct Work {
 }
 
 impl Guard {
-    /// Creates the guard of a connection that is not welcome yet.
+    /// Creates the guard of an unauthenticated connection.
     pub(super) fn new(is_server: bool) -> Self {
         Self(Arc::new(Mutex::new(Inner {
             limits: PacketLimits {
