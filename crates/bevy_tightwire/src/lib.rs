@@ -1,5 +1,5 @@
 //! Multiplayer for Bevy in one plugin: replication, prediction and interpolation of components over an
-//! encrypted network, in the smallest packets there are.
+//! encrypted network, in few bytes.
 //!
 //! The network layer is [Tightwire](https://docs.rs/tightwire). The README lists the Bevy version
 //! that each version of this crate supports.
