@@ -377,7 +377,7 @@ impl ClientReplica {
                     place.extend_from_slice(cells);
                 }
                 Written::Waits => drop(self.waiting.insert(id)),
-                Written::Refused => log::warn!("the server sent an invalid `{}`", entry.name),
+                Written::Refused => log::warn!("the server sent no valid `{}`", entry.name),
             }
         }
     }

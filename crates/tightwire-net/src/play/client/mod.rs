@@ -199,7 +199,7 @@ impl<I: Input, T: Transport> Client<I, T> {
         self.is_pending = false;
         let Self { pending, inputs, input, row, log, .. } = self;
         if input.quantise(pending, row).is_err() {
-            // An input with a value beyond its range: the default is sent instead.
+            // An input that cannot be sent, as an integer beyond its range: the neutral one instead.
             log::warn!("the input of tick {tick} cannot be sent: the default takes its place");
             *pending = I::default();
             let _ = input.quantise(pending, row);
@@ -220,7 +220,7 @@ impl<I: Input, T: Transport> Client<I, T> {
         View { world: &self.world }
     }
 
-    /// Begins or ends the prediction of an object that this client does not own, such as one that it is
+    /// Begins or ends the prediction of an object that this client does not own, as one that it is
     /// about to touch.
     pub fn predict(&mut self, id: impl Into<ObjectId>, is_predicted: bool) {
         self.world.set_predicted(id.into(), is_predicted);
