@@ -153,7 +153,7 @@ impl<C: 'static> Hub<C> {
         let Some(link) = self.links.get_mut(from) else { return TransportStep::Nothing };
         match (&mut link.state, message) {
             (LinkState::Open(open), ControlMessage::SchemaRequest) => {
-                open.is_schema_requested = true
+                open.is_schema_requested = true;
             }
             (LinkState::Open(open), ControlMessage::SchemaReply(description)) => {
                 open.has_requested_schema = false;
@@ -210,7 +210,7 @@ impl<C: 'static> Hub<C> {
                 self.end(connection, reason, is_server);
             }
             LinkState::Mismatched(None) => {
-                self.end(connection, Reason::mismatch(UNKNOWN), is_server)
+                self.end(connection, Reason::mismatch(UNKNOWN), is_server);
             }
             // Unauthenticated connections that end cause no event.
             _ if is_server => drop(self.links.remove(connection)),
