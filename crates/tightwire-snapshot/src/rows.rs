@@ -46,7 +46,7 @@ pub struct Row<'r> {
 }
 
 /// A [`Row`] that owns its cells, and reuses its memory.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct RowBuffer {
     class: u16,
     cells: Vec<u32>,
@@ -81,6 +81,16 @@ impl RowBuffer {
         self.cells.clear();
         self.cells.resize(columns, 0);
         &mut self.cells
+    }
+}
+
+impl Clone for RowBuffer {
+    fn clone(&self) -> Self {
+        Self { class: self.class, cells: self.cells.clone(), packet: Vec::new() }
+    }
+
+    fn clone_from(&mut self, other: &Self) {
+        self.copy_from(other.row());
     }
 }
 
