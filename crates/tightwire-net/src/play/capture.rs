@@ -13,7 +13,7 @@ use tightwire_snapshot::{self as snapshot, Ack, Protocol, SnapshotPacket};
 
 use super::header::PlayHeader;
 use super::input::FrameHeader;
-use super::{Game, Input, PlayError};
+use super::{Game, PlayError, PlayerInput};
 use crate::message::{Delivery, RawMessage, Stage};
 use crate::session::{INPUT_FRAME, SNAPSHOT_FRAME, Server, SessionConfig, SessionError};
 use crate::transport::InProcess;
@@ -28,7 +28,7 @@ pub struct GameDescription {
     pub objects: Protocol,
 }
 
-impl<I: Input> Game<I> {
+impl<I: PlayerInput> Game<I> {
     /// Describes the game for a capture: `inspect::CaptureWriter` and `inspect::Captured` need the
     /// description before the server is created. `config` is the server's snapshot configuration.
     ///
@@ -148,6 +148,7 @@ const LENGTH: usize = 8;
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::play::Input;
 
     #[derive(Wire, Default, Clone)]
     struct Point {

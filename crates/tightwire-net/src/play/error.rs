@@ -21,6 +21,8 @@ pub enum PlayError {
     Input(ProtocolError),
     /// The input type has too many columns.
     InputLayout(InputLayoutError),
+    /// The neutral input cannot be sent.
+    NeutralInput(SetError),
     /// Two limits do not work together.
     Limit(LimitError),
     /// The operating system provides no random numbers for the key of resume tickets.
@@ -34,6 +36,7 @@ impl fmt::Display for PlayError {
             Self::Classes(error) => error.fmt(f),
             Self::Input(error) => write!(f, "the input: {error}"),
             Self::InputLayout(error) => error.fmt(f),
+            Self::NeutralInput(error) => write!(f, "the neutral input: {error}"),
             Self::Limit(error) => error.fmt(f),
             Self::NoRandomNumbers => f.write_str(
                 "the operating system provides no random numbers for resume tickets: set \
@@ -49,6 +52,7 @@ impl core::error::Error for PlayError {
             Self::Session(error) => Some(error),
             Self::Classes(error) | Self::Input(error) => Some(error),
             Self::InputLayout(error) => Some(error),
+            Self::NeutralInput(error) => Some(error),
             Self::Limit(error) => Some(error),
             Self::NoRandomNumbers => None,
         }

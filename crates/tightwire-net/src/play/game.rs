@@ -1,15 +1,12 @@
 //! The declaration of a game, which server and clients share.
 
 use core::fmt;
-use core::marker::PhantomData;
-use std::sync::Arc;
-
 use tightwire_core::schema::Schema;
-use tightwire_core::stream::Wire;
+use tightwire_core::stream::{Shape, Wire};
 use tightwire_snapshot::{self as snapshot, Protocol, ProtocolBuilder, Scope};
 
-use super::input::InputLayout;
-use super::{Client, ClientConfig, PlayError, Server, ServerConfig, control};
+use super::player_input::InputClass;
+use super::{Client, ClientConfig, Input, PlayError, PlayerInput, Server, ServerConfig, control};
 use crate::message::{Message, MessengerBuilder};
 use crate::session::{Admit, SessionConfig};
 use crate::transport::Transport;
@@ -18,48 +15,6 @@ use crate::transport::Transport;
 pub trait Class: Wire + Default + 'static {}
 
 impl<C: Wire + Default + 'static> Class for C {}
-
-/// The input of a player in one tick: what is pressed, and where the player looks.
-///
-/// ```
-/// use tightwire::{play::Input, Wire};
-///
-/// #[derive(Wire, Default, Clone)]
-/// struct Drive {
-///     #[wire(range = -1..=1)]
-///     throttle: i8,
-///     fire: bool,
-/// }
-///
-/// impl Input for Drive {
-///     // A shot that was fired between two ticks is not lost.
-///     fn merge(&mut self, newer: &Self) {
-///         *self = Drive { fire: self.fire | newer.fire, ..newer.clone() };
-///     }
-///
-///     // A missing input drives on, and does not fire again.
-///     fn repeated(&self, _missing: u32) -> Self {
-///         Drive { fire: false, ..self.clone() }
-///     }
-/// }
-/// ```
-pub trait Input: Wire + Default + Clone + Send + Sync + 'static {
-    /// Takes a newer input of the same tick into account: several frames can fall into one tick. By
-    /// default the newer one counts.
-    fn merge(&mut self, newer: &Self) {
-        self.clone_from(newer);
-    }
-
-    /// Returns the input that the server uses for a tick whose input is missing, `missing` ticks
-    /// after this one. By default it is the same.
-    #[must_use]
-    fn repeated(&self, missing: u32) -> Self {
-        let _ = missing;
-        self.clone()
-    }
-}
-
-impl Input for () {}
 
 /// The declaration of a game: its classes of objects, its input and its messages. Server and
 /// clients make the same one; the order does not matter.
@@ -96,15 +51,22 @@ pub struct Game<I = ()> {
     messages: Vec<Register>,
     /// Names of classes, each with the fields of it that are predicted.
     predicted_fields: Vec<(String, Vec<String>)>,
-    input: PhantomData<fn() -> I>,
+    input: Add,
+    /// The input of a player that sends none.
+    neutral: I,
 }
 
 /// Registration of a message type.
 type Register = Box<dyn FnOnce(MessengerBuilder<()>) -> MessengerBuilder<()> + Send + Sync>;
 
+/// Addition of a class to a protocol.
+type Add = Box<dyn FnOnce(ProtocolBuilder) -> ProtocolBuilder + Send + Sync>;
+
 struct ClassEntry {
     name: String,
-    add: Box<dyn FnOnce(ProtocolBuilder) -> ProtocolBuilder + Send + Sync>,
+    /// Path of the Rust type, by which classes of the same name are told apart; empty without one.
+    path: &'static str,
+    add: Add,
     config: ObjectConfig,
 }
 
@@ -137,12 +99,13 @@ impl Game {
             classes: Vec::new(),
             messages: Vec::new(),
             predicted_fields: Vec::new(),
-            input: PhantomData,
+            input: Box::new(ProtocolBuilder::class::<()>),
+            neutral: (),
         }
     }
 }
 
-impl<I: Input> Game<I> {
+impl<I: PlayerInput> Game<I> {
     /// Sets the number of ticks per second.
     pub fn tick_rate(mut self, hertz: u32) -> Self {
         self.tick_rate = hertz;
@@ -156,8 +119,13 @@ impl<I: Input> Game<I> {
 
     /// Adds a class of objects with a configuration of its own.
     pub fn object_with<C: Class>(mut self, config: ObjectConfig) -> Self {
-        let name = core::any::type_name::<C>().into();
-        self.classes.push(ClassEntry { name, add: Box::new(ProtocolBuilder::class::<C>), config });
+        let path = core::any::type_name::<C>();
+        let name = match C::describe() {
+            Shape::Struct { name, .. } | Shape::Enum { name, .. } => name.to_string(),
+            _ => path.into(),
+        };
+        let add = Box::new(ProtocolBuilder::class::<C>);
+        self.classes.push(ClassEntry { name, path, add, config });
         self
     }
 
@@ -167,15 +135,40 @@ impl<I: Input> Game<I> {
         let name: String = name.into();
         let class = name.clone();
         let add = Box::new(move |builder: ProtocolBuilder| builder.class_of(&class, schema));
-        self.classes.push(ClassEntry { name, add, config });
+        self.classes.push(ClassEntry { name, path: "", add, config });
         self
     }
 
     /// Sets the type of the players' input.
     pub fn input<J: Input>(self) -> Game<J> {
+        self.with_input(Box::new(ProtocolBuilder::class::<J>), J::default())
+    }
+
+    /// Sets the players' input without a Rust type, by its name and schema: for engines, which give
+    /// and read inputs as rows of cells. `neutral` is the input of a player that sends none, as a
+    /// [`RowBuffer`](tightwire_snapshot::RowBuffer) or as an engine's own [`PlayerInput`].
+    ///
+    /// ```
+    /// use tightwire::play::Game;
+    /// use tightwire::schema::Schema;
+    /// use tightwire::snapshot::RowBuffer;
+    /// use tightwire::stream::{Field, Op, Shape};
+    ///
+    /// let fields = vec![Field::new("fire", Shape::Op(Op::Bool))];
+    /// let drive = Schema::new(Shape::Struct { name: "Drive".into(), fields })?;
+    /// let mut neutral = RowBuffer::default();
+    /// neutral.reset(0, 1);
+    /// let game: Game<RowBuffer> = Game::new("arena", "1.0").input_of("Drive", drive, neutral);
+    /// # Ok::<(), tightwire::schema::SchemaError>(())
+    /// ```
+    pub fn input_of<J: PlayerInput>(self, name: &str, schema: Schema, neutral: J) -> Game<J> {
+        let name: String = name.into();
+        self.with_input(Box::new(move |builder| builder.class_of(&name, schema)), neutral)
+    }
+
+    fn with_input<J>(self, input: Add, neutral: J) -> Game<J> {
         let Self { name, version, tick_rate, classes, messages, predicted_fields, .. } = self;
-        let input = PhantomData;
-        Game { name, version, tick_rate, classes, messages, predicted_fields, input }
+        Game { name, version, tick_rate, classes, messages, predicted_fields, input, neutral }
     }
 
     /// Names the fields of a class that a client predicts; only these are compared with the
@@ -229,8 +222,18 @@ impl<I: Input> Game<I> {
 
     /// Builds the protocols of the game.
     pub(super) fn declare(self, snapshots: &snapshot::Config) -> Result<Declared<I>, PlayError> {
-        let Self { name, version, tick_rate, mut classes, messages, predicted_fields, .. } = self;
-        classes.sort_by(|one, other| one.name.cmp(&other.name));
+        let Self {
+            name,
+            version,
+            tick_rate,
+            mut classes,
+            messages,
+            predicted_fields,
+            input,
+            neutral,
+        } = self;
+        // By the names of the schemas, as a side has them that knows no types.
+        classes.sort_by(|one, other| (&one.name, one.path).cmp(&(&other.name, other.path)));
         let config = snapshot::Config { ticks_per_second: tick_rate, ..*snapshots };
         let mut builder = Protocol::builder(config);
         let mut configs = Vec::new();
@@ -239,33 +242,13 @@ impl<I: Input> Game<I> {
             configs.push(class.config);
         }
         let objects = builder.build().map_err(PlayError::Classes)?;
-        let input = Protocol::builder(config).class::<I>().build().map_err(PlayError::Input)?;
-        let layout = Arc::new(input_layout(&input)?);
+        let input = input(Protocol::builder(config)).build().map_err(PlayError::Input)?;
         let session = SessionConfig::new(&name, &version).with_snapshots(&objects);
         let session = session.with_input(&input);
+        let input = InputClass::new(input, neutral)?;
         let compared = compared_groups(&objects, &predicted_fields);
-        let typed = PhantomData;
-        Ok(Declared {
-            session,
-            objects,
-            configs,
-            compared,
-            input,
-            layout,
-            messages,
-            tick_rate,
-            typed,
-        })
+        Ok(Declared { session, objects, configs, compared, input, messages, tick_rate })
     }
-}
-
-/// Returns the columns and groups of an input type, in the order of the columns.
-fn input_layout(input: &Protocol) -> Result<InputLayout, PlayError> {
-    let columns = input.columns(0);
-    let maxima = (0..columns).filter_map(|column| input.column_max(0, column)).collect();
-    let mut groups: Vec<_> = input.groups(0).map(|group| group.columns).collect();
-    groups.sort_by_key(|group| group.start);
-    InputLayout::new(maxima, groups).map_err(PlayError::InputLayout)
 }
 
 /// Returns for each class which groups of columns are predicted; an empty list means all.
@@ -292,12 +275,9 @@ pub(super) struct Declared<I> {
     pub(super) configs: Vec<ObjectConfig>,
     /// Groups of columns that are predicted, for each class; an empty list means all.
     pub(super) compared: Vec<Vec<bool>>,
-    /// The protocol whose only class is the input.
-    pub(super) input: Protocol,
-    pub(super) layout: Arc<InputLayout>,
+    pub(super) input: InputClass<I>,
     messages: Vec<Register>,
     pub(super) tick_rate: u32,
-    typed: PhantomData<fn() -> I>,
 }
 
 impl<I> Declared<I> {

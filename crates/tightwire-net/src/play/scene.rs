@@ -7,7 +7,7 @@ use tightwire_snapshot::{Protocol, Row, RowBuffer, SetError};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::frame::ROOM;
-use super::{Class, Input, SceneError, Tick};
+use super::{Class, SceneError, Tick};
 
 /// A world that can be stepped: the server's, or the predicted part of a client's.
 pub(super) trait Steppable<I> {
@@ -75,7 +75,7 @@ pub struct Scene<'s, I> {
     pub(super) is_replay: bool,
 }
 
-impl<I: Input> Scene<'_, I> {
+impl<I> Scene<'_, I> {
     /// Returns the tick that is stepped.
     #[must_use]
     pub fn tick(&self) -> Tick {

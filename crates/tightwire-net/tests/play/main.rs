@@ -23,6 +23,7 @@ mod spawns;
 mod steps;
 mod suspended;
 mod tables;
+mod untyped;
 #[path = "../../../tightwire/tests/common/volume.rs"]
 mod volume;
 mod world;

@@ -2,11 +2,11 @@
 
 use super::{Client, ClientEvent};
 use crate::message::Delivery;
-use crate::play::Input;
+use crate::play::PlayerInput;
 use crate::play::asset::{AssetChunk, AssetError, AssetOffer, AssetProgress};
 use crate::transport::Transport;
 
-impl<I: Input, T: Transport> Client<I, T> {
+impl<I: PlayerInput, T: Transport> Client<I, T> {
     /// Accepts the offer of an asset: its bytes come in the background, and a
     /// [`ClientEvent::Asset`] has them. `cached` is the beginning of the asset that the game has
     /// kept, or all of it; empty if it has none.

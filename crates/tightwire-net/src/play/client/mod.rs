@@ -27,10 +27,11 @@ use super::asset::{AssetReceiver, AssetReceiverConfig, AssetRequest};
 use super::frame::{ROOM, RowSet};
 use super::game::Declared;
 use super::input::{InputLog, ViewDelay};
+use super::player_input::InputClass;
 use super::predict::Prediction;
 use super::scene::SceneBuffers;
 use super::time::{InputClock, TimeReport};
-use super::{Input, PlayError, Scene, Tick};
+use super::{PlayError, PlayerInput, Scene, Tick};
 use crate::message::{FRAME_PREFIX, Message, Route, SendError};
 use crate::session::{self, INPUT_FRAME};
 use crate::transport::Transport;
@@ -51,7 +52,7 @@ pub struct Client<I, T> {
     /// Ticks that are due and not stepped yet.
     due: Range<u32>,
     log: InputLog,
-    input: Protocol,
+    input: InputClass<I>,
     /// Inputs of the last ticks, for replays, at their ticks modulo the length.
     inputs: Vec<(u32, I)>,
     /// The input of the next tick.
@@ -82,7 +83,7 @@ struct SendState {
     snapshots: u32,
 }
 
-impl<I: Input, T: Transport> Client<I, T> {
+impl<I: PlayerInput, T: Transport> Client<I, T> {
     pub(super) fn new(
         mut declared: Declared<I>,
         config: ClientConfig,
@@ -111,7 +112,7 @@ impl<I: Input, T: Transport> Client<I, T> {
             owned: Vec::new(),
             others: touch::PredictedOthers::default(),
             predicted_classes,
-            input: I::default(),
+            input: declared.input.neutral.clone(),
             fraction: 0.0,
             shown: RowSet::with_room(),
             shown_before: RowSet::with_room(),
@@ -132,10 +133,10 @@ impl<I: Input, T: Transport> Client<I, T> {
             buffers: SceneBuffers::default(),
             clock,
             due: 0..0,
-            log: InputLog::new(declared.layout, config.max_redundancy),
+            log: InputLog::new(declared.input.layout.clone(), config.max_redundancy),
+            inputs: (0..KEPT_INPUTS).map(|_| (0, declared.input.neutral.clone())).collect(),
+            pending: declared.input.neutral.clone(),
             input: declared.input,
-            inputs: (0..KEPT_INPUTS).map(|_| (0, I::default())).collect(),
-            pending: I::default(),
             is_pending: false,
             sent: SendState::default(),
             reconnect: Reconnect::default(),
@@ -151,10 +152,10 @@ impl<I: Input, T: Transport> Client<I, T> {
     }
 
     /// Sets the input of the player. To be called in each frame; the input counts for every tick
-    /// until the next one, and several inputs of one tick are [merged](Input::merge).
+    /// until the next one, and several inputs of one tick are [merged](super::Input::merge).
     pub fn input(&mut self, input: &I) {
         match self.is_pending {
-            true => self.pending.merge(input),
+            true => self.pending.merge_newer(input),
             false => self.pending.clone_from(input),
         }
         self.is_pending = true;
@@ -182,7 +183,7 @@ impl<I: Input, T: Transport> Client<I, T> {
         if *kept == tick {
             self.world.input.clone_from(input);
         } else {
-            self.world.input = I::default();
+            self.world.input.clone_from(&self.input.neutral);
         }
         Some(Scene {
             tick: Tick(tick),
@@ -198,20 +199,25 @@ impl<I: Input, T: Transport> Client<I, T> {
         let tick = self.due.next()?;
         self.is_pending = false;
         let Self { pending, inputs, input, row, log, .. } = self;
-        if input.quantise(pending, row).is_err() {
+        if pending.quantise(&input.protocol, row).is_err() {
             // An input that cannot be sent, as an integer beyond its range: the neutral one instead.
-            log::warn!("the input of tick {tick} cannot be sent: the default takes its place");
-            *pending = I::default();
-            let _ = input.quantise(pending, row);
+            log::warn!("the input of tick {tick} cannot be sent: the neutral one takes its place");
+            pending.clone_from(&input.neutral);
+            let _ = pending.quantise(&input.protocol, row);
         }
         // The server steps with the rounded input, and so does the prediction.
         let place = &mut inputs[tick as usize % KEPT_INPUTS];
         place.0 = tick;
-        if !input.read_row(row.row(), &mut place.1).unwrap_or(false) {
-            place.1.clone_from(pending);
-        }
+        place.1.read(&input.protocol, row.row());
         log.push(tick, row.row().cells);
         Some(tick)
+    }
+
+    /// Returns the protocol whose only class, at index 0, is the players' input: for inputs that are
+    /// rows of cells.
+    #[must_use]
+    pub fn input_protocol(&self) -> &Protocol {
+        &self.input.protocol
     }
 
     /// Returns the world as it is to be drawn.

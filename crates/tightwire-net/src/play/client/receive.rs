@@ -8,7 +8,7 @@ use tightwire_snapshot::{ChangeKind, Playback, Receiver, Row, RowBuffer};
 use super::world::ClientWorld;
 use super::{Client, ClientEvent};
 use crate::message::{Bound, Message, ReceivedMessage};
-use crate::play::Input;
+use crate::play::PlayerInput;
 use crate::play::control::Ownership;
 use crate::play::header::PlayHeader;
 use crate::play::predict::{Authoritative, ReceivedObjects, RowAge};
@@ -24,7 +24,7 @@ struct Arrived {
     header: PlayHeader,
 }
 
-impl<I: Input, T: Transport> Client<I, T> {
+impl<I: PlayerInput, T: Transport> Client<I, T> {
     /// Receives everything up to `now`: snapshots, messages, and the end of the connection. Then
     /// the ticks up to `now` are due.
     pub fn receive(&mut self, now: Duration) {
@@ -215,7 +215,7 @@ impl<I: Input, T: Transport> Client<I, T> {
     }
 }
 
-impl<I: Input, T: Transport> Client<I, T> {
+impl<I: PlayerInput, T: Transport> Client<I, T> {
     /// Passes the body of the next message with this [number](Self::number_of) to `read`; `None` if
     /// there are no more, or none whose tick or object is shown yet. The body is not checked: it may
     /// not be of the schema.

@@ -3,7 +3,7 @@
 use core::time::Duration;
 
 use super::{Client, ClientEvent};
-use crate::play::Input;
+use crate::play::PlayerInput;
 use crate::play::resume::{Backoff, ResumeTicket, can_resume};
 use crate::reason::Reason;
 use crate::transport::Transport;
@@ -45,7 +45,7 @@ impl Reconnect {
     }
 }
 
-impl<I: Input, T: Transport> Client<I, T> {
+impl<I: PlayerInput, T: Transport> Client<I, T> {
     /// Connects again if it is time to.
     pub(super) fn try_reconnect(&mut self) {
         if !self.reconnect.backoff.poll_attempt(self.now) {

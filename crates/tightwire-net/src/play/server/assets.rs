@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::{Server, ServerEvent};
 use crate::message::{Delivery, PeerId, SendError};
-use crate::play::Input;
+use crate::play::PlayerInput;
 use crate::play::asset::{
     Asset, AssetChunk, AssetError, AssetOffer, AssetProgress, AssetRequest, AssetSender, OfferEnd,
 };
@@ -51,7 +51,7 @@ impl PlayerAssets {
     }
 }
 
-impl<I: Input, T: Transport> Server<I, T> {
+impl<I: PlayerInput, T: Transport> Server<I, T> {
     /// Offers an asset to a peer, which pulls it in the background if it does not have it: behind
     /// snapshots and messages, with at most half of the rate. A [`ServerEvent::Asset`] tells the end.
     /// An offer lasts over a lost connection.

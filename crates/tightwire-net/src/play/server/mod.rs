@@ -10,7 +10,6 @@ mod world;
 use core::fmt;
 use core::time::Duration;
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -25,11 +24,12 @@ pub use world::World;
 use super::budget::{TickLevels, is_due};
 use super::game::Declared;
 use super::header::PlayHeader;
-use super::input::{InputKind, InputLayout};
+use super::input::InputKind;
+use super::player_input::InputClass;
 use super::resume::{LoginConfig, Logins, ResumeGate, ticket_key};
 use super::scene::SceneBuffers;
 use super::time::TickSchedule;
-use super::{Input, PREFIX, PlayError, Scene, Tick};
+use super::{PREFIX, PlayError, PlayerInput, Scene, Tick};
 use crate::message::{FRAME_PREFIX, Message, PeerId, Route, SendError, SentTo};
 use crate::reason::Reason;
 use crate::session::{self, Admit, SNAPSHOT_FRAME};
@@ -62,8 +62,7 @@ pub struct Server<I, T> {
     refusals: usize,
     /// Number of connections that were closed for what they sent.
     violations: u64,
-    input: Protocol,
-    layout: Arc<InputLayout>,
+    input: InputClass<I>,
     now: Duration,
 }
 
@@ -84,7 +83,7 @@ impl From<PeerId> for To {
     }
 }
 
-impl<I: Input, T: Transport> Server<I, T> {
+impl<I: PlayerInput, T: Transport> Server<I, T> {
     pub(super) fn new(
         mut declared: Declared<I>,
         config: ServerConfig,
@@ -131,7 +130,6 @@ impl<I: Input, T: Transport> Server<I, T> {
             events: VecDeque::new(),
             refusals: 0,
             violations: 0,
-            layout: declared.layout,
             input: declared.input,
             config,
             now: Duration::ZERO,
@@ -181,6 +179,13 @@ impl<I: Input, T: Transport> Server<I, T> {
     /// Iterates over the players, with their inputs in the current tick.
     pub fn inputs(&self) -> impl Iterator<Item = (PeerId, &I, InputKind)> {
         self.world.players.iter().map(|(peer, player)| (*peer, &player.input, player.kind))
+    }
+
+    /// Returns the protocol whose only class, at index 0, is the players' input: for inputs that are
+    /// rows of cells.
+    #[must_use]
+    pub fn input_protocol(&self) -> &Protocol {
+        &self.input.protocol
     }
 
     /// Ends the frame: sends the snapshot of the newest tick to every player, and all messages.

@@ -12,7 +12,7 @@ use crate::play::control::Ownership;
 use crate::play::input::InputStats;
 use crate::play::resume::{Arrival, Departure, ResumeTicket};
 use crate::play::rewind::RewindStats;
-use crate::play::{AssetProgress, Input};
+use crate::play::{AssetProgress, PlayerInput};
 use crate::reason::{Reason, TokenError};
 use crate::session::{INPUT_FRAME, SessionEvent};
 use crate::transport::Transport;
@@ -91,7 +91,7 @@ pub struct PeerPlayStats {
 /// Largest number of refusals that wait to be polled.
 const MAX_REFUSALS: usize = 1024;
 
-impl<I: Input, T: Transport> Server<I, T> {
+impl<I: PlayerInput, T: Transport> Server<I, T> {
     /// Returns the counts of a player; `None` if there is no such player.
     #[must_use]
     pub fn stats(&self, peer: PeerId) -> Option<PeerPlayStats> {
@@ -145,7 +145,7 @@ impl<I: Input, T: Transport> Server<I, T> {
         let (ticket, event) = match self.logins.handle_connected(connection, client, &user_data) {
             Arrival::Joined { ticket } => {
                 let next = self.world.tick.saturating_add(1);
-                let player = Player::new(&self.config, &self.layout, self.tick_rate, next);
+                let player = Player::new(&self.config, &self.input, self.tick_rate, next);
                 self.world.players.insert(connection, player);
                 self.attach(connection, connection);
                 let peer = connection;
@@ -175,7 +175,7 @@ impl<I: Input, T: Transport> Server<I, T> {
     /// Gives a player a connection, with an empty view and no inputs.
     fn attach(&mut self, peer: PeerId, connection: PeerId) {
         let next = self.world.tick.saturating_add(1);
-        let ring = new_ring(&self.config, &self.layout, self.tick_rate, next);
+        let ring = new_ring(&self.config, &self.input.layout, self.tick_rate, next);
         let receiver = self.world.sender.add_receiver(self.config.leaving);
         let Some(player) = self.world.players.get_mut(&peer) else { return };
         player.connect(connection, receiver, ring);
@@ -229,7 +229,7 @@ impl<I: Input, T: Transport> Server<I, T> {
                 hostile.push((connection, "a snapshot from a client".to_string()));
                 continue;
             }
-            let accepts = |cells: &[u32]| input.accepts(Row { class: 0, cells });
+            let accepts = |cells: &[u32]| input.protocol.accepts(Row { class: 0, cells });
             let frame = match player.ring.receive::<Ack>(body, accepts) {
                 Ok(Some(frame)) => frame,
                 Ok(None) => continue,

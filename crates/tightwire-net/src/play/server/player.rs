@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use tightwire_snapshot::{Level, Protocol, ReceiverId, RoomId, Row, TeamId};
+use tightwire_snapshot::{Level, ReceiverId, RoomId, Row, TeamId};
 
 use super::ServerConfig;
 use super::assets::PlayerAssets;
 use crate::message::PeerId;
-use crate::play::Input;
+use crate::play::PlayerInput;
 use crate::play::budget::{AutoLevel, Budget};
 use crate::play::input::{InputConfig, InputKind, InputLayout, InputRing};
+use crate::play::player_input::InputClass;
 use crate::play::rewind::Rewind;
 use crate::play::time::MarginMeter;
 
@@ -50,10 +51,10 @@ pub(super) struct SnapshotCounts {
     pub(super) incomplete: u64,
 }
 
-impl<I: Input> Player<I> {
+impl<I: PlayerInput> Player<I> {
     pub(super) fn new(
         config: &ServerConfig,
-        layout: &Arc<InputLayout>,
+        input: &InputClass<I>,
         tick_rate: u32,
         next: u32,
     ) -> Self {
@@ -61,14 +62,14 @@ impl<I: Input> Player<I> {
         Self {
             connection: None,
             receiver: None,
-            ring: new_ring(config, layout, tick_rate, next),
+            ring: new_ring(config, &input.layout, tick_rate, next),
             margin: MarginMeter::default(),
             budget: Budget::new(config.max_rate, tick_rate),
             auto_level: AutoLevel::new(snapshots_per_second),
             rewind: Rewind::new(config.rewind_ticks(tick_rate)),
-            input: I::default(),
+            input: input.neutral.clone(),
             kind: InputKind::Neutral,
-            last: I::default(),
+            last: input.neutral.clone(),
             level: None,
             spawned: (0, 0),
             rooms: Vec::new(),
@@ -91,17 +92,17 @@ impl<I: Input> Player<I> {
     }
 
     /// Settles the input of a tick.
-    pub(super) fn take_input(&mut self, tick: u32, protocol: &Protocol, acked: Option<u32>) {
+    pub(super) fn take_input(&mut self, tick: u32, input: &InputClass<I>, acked: Option<u32>) {
         let (kind, cells) = self.ring.take();
         self.kind = kind;
         match (kind, cells) {
             (InputKind::Fresh, Some(cells)) => {
                 // The cells were accepted when they arrived.
-                let _ = protocol.read_row(Row { class: 0, cells }, &mut self.last);
+                self.last.read(&input.protocol, Row { class: 0, cells });
                 self.input.clone_from(&self.last);
             }
-            (InputKind::Repeated(missing), _) => self.input = self.last.repeated(missing),
-            _ => self.input = I::default(),
+            (InputKind::Repeated(missing), _) => self.input.repeat(&self.last, missing),
+            _ => self.input.clone_from(&input.neutral),
         }
         self.rewind.advance(tick, acked);
     }
