@@ -6,9 +6,7 @@ use std::rc::Rc;
 use std::time::{Duration, Instant};
 use tightwire::Delivery;
 use tightwire::quic::{Filter, Packet, Packets, Socket};
-use tightwire::transport::{
-    Connection, Event, NotSentError, Path, Reason, ReconnectError, Transport, TransportLimits,
-};
+use tightwire::transport::{Connection, Event, NotSentError, Path, Transport, TransportWrapper};
 
 /// Time that was spent, and bytes that were sent. Clones share them.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +36,17 @@ pub struct Timed<T> {
     pub spent: Spent,
 }
 
-impl<T: Transport> Transport for Timed<T> {
+impl<T: Transport> TransportWrapper for Timed<T> {
+    type Inner = T;
+
+    fn inner(&self) -> &T {
+        &self.transport
+    }
+
+    fn inner_mut(&mut self) -> &mut T {
+        &mut self.transport
+    }
+
     fn handle_input(&mut self, now: Duration) {
         let start = Instant::now();
         self.transport.handle_input(now);
@@ -62,44 +70,16 @@ impl<T: Transport> Transport for Timed<T> {
         self.spent.measure(start, sent)
     }
 
-    fn pause(&mut self, connection: Connection) {
-        self.transport.pause(connection);
-    }
-
-    fn hold_unauthenticated(&mut self) {
-        self.transport.hold_unauthenticated();
-    }
-
-    fn welcome(&mut self, connection: Connection) {
-        self.transport.welcome(connection);
-    }
-
-    fn close(&mut self, connection: Connection, reason: &Reason) {
-        self.transport.close(connection, reason);
-    }
-
     fn handle_output(&mut self, now: Duration) {
         let start = Instant::now();
         self.transport.handle_output(now);
         self.spent.measure(start, ());
     }
 
-    fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
-        self.transport.reconnect(now)
-    }
-
-    fn limits(&self) -> TransportLimits {
-        self.transport.limits()
-    }
-
     fn path(&self, connection: Connection) -> Option<Path> {
         let start = Instant::now();
         let path = self.transport.path(connection);
         self.spent.measure(start, path)
-    }
-
-    fn next_time(&self) -> Option<Duration> {
-        self.transport.next_time()
     }
 }
 

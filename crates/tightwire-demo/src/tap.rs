@@ -2,13 +2,10 @@
 //! contents.
 
 use std::sync::mpsc::Sender;
-use std::time::Duration;
 
 use tightwire::Delivery;
 use tightwire::message::frame_in;
-use tightwire::transport::{
-    Connection, Event, NotSentError, Path, Reason, ReconnectError, Transport, TransportLimits,
-};
+use tightwire::transport::{Connection, Event, NotSentError, Transport, TransportWrapper};
 
 /// A frame that passed a [`Tap`].
 #[derive(Debug)]
@@ -32,9 +29,15 @@ impl<T> Tap<T> {
     }
 }
 
-impl<T: Transport> Transport for Tap<T> {
-    fn handle_input(&mut self, now: Duration) {
-        self.transport.handle_input(now);
+impl<T: Transport> TransportWrapper for Tap<T> {
+    type Inner = T;
+
+    fn inner(&self) -> &T {
+        &self.transport
+    }
+
+    fn inner_mut(&mut self) -> &mut T {
+        &mut self.transport
     }
 
     fn poll_event(&mut self) -> Option<Event<'_>> {
@@ -58,33 +61,5 @@ impl<T: Transport> Transport for Tap<T> {
             let _ = self.tapped.send(Tapped::Inputs(batch.len()));
         }
         self.transport.send(to, delivery, batch)
-    }
-
-    fn pause(&mut self, connection: Connection) {
-        self.transport.pause(connection);
-    }
-
-    fn close(&mut self, connection: Connection, reason: &Reason) {
-        self.transport.close(connection, reason);
-    }
-
-    fn handle_output(&mut self, now: Duration) {
-        self.transport.handle_output(now);
-    }
-
-    fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
-        self.transport.reconnect(now)
-    }
-
-    fn limits(&self) -> TransportLimits {
-        self.transport.limits()
-    }
-
-    fn path(&self, connection: Connection) -> Option<Path> {
-        self.transport.path(connection)
-    }
-
-    fn next_time(&self) -> Option<Duration> {
-        self.transport.next_time()
     }
 }

@@ -10,9 +10,8 @@ use crate::capture::{CaptureWriter, Direction};
 use tightwire_net::message::{Delivery, frame_in, messages_in};
 use tightwire_net::play::write_frame_record;
 
-use tightwire_net::transport::Reason;
 use tightwire_net::transport::{
-    Connection, Event, NotSentError, Path, ReconnectError, Transport, TransportLimits,
+    Connection, Event, NotSentError, Reason, Transport, TransportWrapper,
 };
 
 /// A [`Transport`] that wraps another and writes each received or sent message into a capture: a
@@ -238,7 +237,17 @@ fn synthetic_address(connection: Connection) -> SocketAddr {
 /// First of the dynamic ports, which IANA assigns to no service.
 const FIRST_PORT: u16 = 49152;
 
-impl<T: Transport, W: Write> Transport for Captured<T, W> {
+impl<T: Transport, W: Write> TransportWrapper for Captured<T, W> {
+    type Inner = T;
+
+    fn inner(&self) -> &T {
+        &self.transport
+    }
+
+    fn inner_mut(&mut self) -> &mut T {
+        &mut self.transport
+    }
+
     fn handle_input(&mut self, now: Duration) {
         self.log.now = now;
         self.transport.handle_input(now);
@@ -278,18 +287,6 @@ impl<T: Transport, W: Write> Transport for Captured<T, W> {
         result
     }
 
-    fn pause(&mut self, connection: Connection) {
-        self.transport.pause(connection);
-    }
-
-    fn hold_unauthenticated(&mut self) {
-        self.transport.hold_unauthenticated();
-    }
-
-    fn welcome(&mut self, connection: Connection) {
-        self.transport.welcome(connection);
-    }
-
     fn close(&mut self, connection: Connection, reason: &Reason) {
         self.transport.close(connection, reason);
         self.log.addresses.remove(&connection.0);
@@ -298,22 +295,6 @@ impl<T: Transport, W: Write> Transport for Captured<T, W> {
     fn handle_output(&mut self, now: Duration) {
         self.transport.handle_output(now);
         self.log.flush();
-    }
-
-    fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
-        self.transport.reconnect(now)
-    }
-
-    fn limits(&self) -> TransportLimits {
-        self.transport.limits()
-    }
-
-    fn path(&self, connection: Connection) -> Option<Path> {
-        self.transport.path(connection)
-    }
-
-    fn next_time(&self) -> Option<Duration> {
-        self.transport.next_time()
     }
 }
 

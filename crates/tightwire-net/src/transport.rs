@@ -1,9 +1,12 @@
 //! The trait of transports, which carry batches from one side to the other.
 
+mod wrapper;
+
 pub use crate::cause::Cause;
 pub use crate::conformance;
 pub use crate::in_process::InProcess;
 pub use crate::reason::Reason;
+pub use wrapper::TransportWrapper;
 
 use core::fmt;
 use core::time::Duration;
@@ -113,76 +116,6 @@ pub trait Transport {
     /// Returns the time at which [`handle_input`](Self::handle_input) has a due timer, unless input
     /// comes from the network before: for programs that sleep, and for virtual clocks.
     fn next_time(&self) -> Option<Duration>;
-}
-
-/// A transport that is chosen at run time: `Box<dyn Transport>`, or with `Send` and `Sync`.
-///
-/// ```
-/// use tightwire::{Message, Server, SessionConfig, Wire};
-/// use tightwire::transport::{InProcess, Transport};
-///
-/// #[derive(Wire, Message, Default)]
-/// struct Jump;
-///
-/// let transport: Box<dyn Transport + Send + Sync> = Box::new(InProcess::pair().1);
-/// let builder = Server::<(), _>::builder(SessionConfig::new("arena", "1.0")).send_only::<Jump>();
-/// let server = builder.open_to_anyone().build(transport)?;
-/// assert_eq!(server.peers().count(), 0);
-/// # Ok::<(), tightwire::session::SessionError>(())
-/// ```
-impl<T: Transport + ?Sized> Transport for Box<T> {
-    fn handle_input(&mut self, now: Duration) {
-        (**self).handle_input(now);
-    }
-
-    fn poll_event(&mut self) -> Option<Event<'_>> {
-        (**self).poll_event()
-    }
-
-    fn send(
-        &mut self,
-        to: Connection,
-        delivery: Delivery,
-        batch: &[u8],
-    ) -> Result<(), NotSentError> {
-        (**self).send(to, delivery, batch)
-    }
-
-    fn pause(&mut self, connection: Connection) {
-        (**self).pause(connection);
-    }
-
-    fn hold_unauthenticated(&mut self) {
-        (**self).hold_unauthenticated();
-    }
-
-    fn welcome(&mut self, connection: Connection) {
-        (**self).welcome(connection);
-    }
-
-    fn close(&mut self, connection: Connection, reason: &Reason) {
-        (**self).close(connection, reason);
-    }
-
-    fn handle_output(&mut self, now: Duration) {
-        (**self).handle_output(now);
-    }
-
-    fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
-        (**self).reconnect(now)
-    }
-
-    fn limits(&self) -> TransportLimits {
-        (**self).limits()
-    }
-
-    fn path(&self, connection: Connection) -> Option<Path> {
-        (**self).path(connection)
-    }
-
-    fn next_time(&self) -> Option<Duration> {
-        (**self).next_time()
-    }
 }
 
 /// A connection of a [`Transport`], which chooses the number and never reuses it.

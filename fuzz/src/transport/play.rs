@@ -6,7 +6,7 @@ use tightwire::play::{
     Client, ClientConfig, Game, Input, Scene, Server, ServerConfig, ServerEvent,
 };
 use tightwire::session::OpenToAnyone;
-use tightwire::transport::{Connection, Event, InProcess, NotSentError, Path, Reason, Transport};
+use tightwire::transport::{Connection, Event, InProcess, Transport, TransportWrapper};
 use tightwire::{Delivery, Wire};
 
 #[derive(Wire, Default, Clone)]
@@ -158,9 +158,15 @@ struct Injected {
     peer: Option<Connection>,
 }
 
-impl Transport for Injected {
-    fn handle_input(&mut self, now: Duration) {
-        self.end.handle_input(now);
+impl TransportWrapper for Injected {
+    type Inner = InProcess;
+
+    fn inner(&self) -> &InProcess {
+        &self.end
+    }
+
+    fn inner_mut(&mut self) -> &mut InProcess {
+        &mut self.end
     }
 
     fn poll_event(&mut self) -> Option<Event<'_>> {
@@ -171,23 +177,6 @@ impl Transport for Injected {
         event
     }
 
-    fn send(
-        &mut self,
-        to: Connection,
-        delivery: Delivery,
-        batch: &[u8],
-    ) -> Result<(), NotSentError> {
-        self.end.send(to, delivery, batch)
-    }
-
-    fn pause(&mut self, connection: Connection) {
-        self.end.pause(connection);
-    }
-
-    fn close(&mut self, connection: Connection, reason: &Reason) {
-        self.end.close(connection, reason);
-    }
-
     fn handle_output(&mut self, now: Duration) {
         if let (Some(peer), Ok(mut frames)) = (self.peer, self.frames.lock()) {
             for batch in frames.drain(..) {
@@ -196,13 +185,5 @@ impl Transport for Injected {
             }
         }
         self.end.handle_output(now);
-    }
-
-    fn path(&self, connection: Connection) -> Option<Path> {
-        self.end.path(connection)
-    }
-
-    fn next_time(&self) -> Option<Duration> {
-        self.end.next_time()
     }
 }

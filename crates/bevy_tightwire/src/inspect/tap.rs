@@ -3,9 +3,7 @@
 use core::time::Duration;
 
 use tightwire::message::{Delivery, frame_in};
-use tightwire::transport::{
-    Connection, Event, NotSentError, Path, Reason, ReconnectError, Transport, TransportLimits,
-};
+use tightwire::transport::{Connection, Event, NotSentError, Reason, TransportWrapper};
 
 use super::Decoder;
 use crate::face::AnyTransport;
@@ -36,7 +34,17 @@ fn snapshot_in(batch: &[u8], delivery: Delivery) -> Option<&[u8]> {
 const SNAPSHOT_FRAME: u8 = 8;
 const PLAY_HEADER: usize = 2;
 
-impl Transport for Tap {
+impl TransportWrapper for Tap {
+    type Inner = AnyTransport;
+
+    fn inner(&self) -> &AnyTransport {
+        &self.transport
+    }
+
+    fn inner_mut(&mut self) -> &mut AnyTransport {
+        &mut self.transport
+    }
+
     fn handle_input(&mut self, now: Duration) {
         self.now = now;
         self.transport.handle_input(now);
@@ -81,42 +89,10 @@ impl Transport for Tap {
         self.transport.send(to, delivery, batch)
     }
 
-    fn pause(&mut self, connection: Connection) {
-        self.transport.pause(connection);
-    }
-
-    fn hold_unauthenticated(&mut self) {
-        self.transport.hold_unauthenticated();
-    }
-
-    fn welcome(&mut self, connection: Connection) {
-        self.transport.welcome(connection);
-    }
-
     fn close(&mut self, connection: Connection, reason: &Reason) {
         if self.watched == Some(connection) {
             self.watched = None;
         }
         self.transport.close(connection, reason);
-    }
-
-    fn handle_output(&mut self, now: Duration) {
-        self.transport.handle_output(now);
-    }
-
-    fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
-        self.transport.reconnect(now)
-    }
-
-    fn limits(&self) -> TransportLimits {
-        self.transport.limits()
-    }
-
-    fn path(&self, connection: Connection) -> Option<Path> {
-        self.transport.path(connection)
-    }
-
-    fn next_time(&self) -> Option<Duration> {
-        self.transport.next_time()
     }
 }

@@ -15,7 +15,7 @@ use super::record::{self, MAGIC, Record, RecordedPath, RecordingHeader, SendResu
 use crate::reason::Reason;
 use crate::session::SessionConfig;
 use crate::transport::{
-    Connection, Event, NotSentError, Path, ReconnectError, Transport, TransportLimits,
+    Connection, Event, NotSentError, Path, ReconnectError, Transport, TransportWrapper,
 };
 
 /// A [`Transport`] that wraps another and records all of its results in a file: enough for a
@@ -138,7 +138,17 @@ impl<W: Write> Log<W> {
     }
 }
 
-impl<T: Transport, W: Write> Transport for Recorder<T, W> {
+impl<T: Transport, W: Write> TransportWrapper for Recorder<T, W> {
+    type Inner = T;
+
+    fn inner(&self) -> &T {
+        &self.transport
+    }
+
+    fn inner_mut(&mut self) -> &mut T {
+        &mut self.transport
+    }
+
     fn handle_input(&mut self, now: Duration) {
         self.log.get_mut().write(&mut Record::Input { nanos: nanos(now) });
         self.transport.handle_input(now);
@@ -171,18 +181,6 @@ impl<T: Transport, W: Write> Transport for Recorder<T, W> {
         result
     }
 
-    fn pause(&mut self, connection: Connection) {
-        self.transport.pause(connection);
-    }
-
-    fn hold_unauthenticated(&mut self) {
-        self.transport.hold_unauthenticated();
-    }
-
-    fn welcome(&mut self, connection: Connection) {
-        self.transport.welcome(connection);
-    }
-
     fn close(&mut self, connection: Connection, reason: &Reason) {
         self.transport.close(connection, reason);
         let log = self.log.get_mut();
@@ -203,10 +201,6 @@ impl<T: Transport, W: Write> Transport for Recorder<T, W> {
         result
     }
 
-    fn limits(&self) -> TransportLimits {
-        self.transport.limits()
-    }
-
     fn path(&self, connection: Connection) -> Option<Path> {
         let path = self.transport.path(connection);
         let seen = path.map(RecordedPath::from);
@@ -216,10 +210,6 @@ impl<T: Transport, W: Write> Transport for Recorder<T, W> {
             log.write(&mut Record::Path { connection: connection.0, path: seen });
         }
         path
-    }
-
-    fn next_time(&self) -> Option<Duration> {
-        self.transport.next_time()
     }
 }
 

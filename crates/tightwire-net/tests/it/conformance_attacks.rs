@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use tightwire::Delivery;
 use tightwire::transport::conformance::{self, Clock, Options, Pair};
-use tightwire::transport::{Connection, Event, InProcess, NotSentError, Path, Reason, Transport};
+use tightwire::transport::{
+    Connection, Event, InProcess, NotSentError, Reason, Transport, TransportWrapper,
+};
 
 fn judge<T: Transport>(mut wrap: impl FnMut(InProcess) -> T) -> Result<(), String> {
     let make = || {
@@ -17,26 +19,18 @@ fn judge<T: Transport>(mut wrap: impl FnMut(InProcess) -> T) -> Result<(), Strin
     conformance::run(make, &options).map(drop).map_err(|broken| broken.to_string())
 }
 
-macro_rules! the_rest {
-    ($($method:ident),*) => { $(the_rest!(@ $method);)* };
-    (@ input) => { fn handle_input(&mut self, now: Duration) { self.inner.handle_input(now); } };
-    (@ poll) => { fn poll_event(&mut self) -> Option<Event<'_>> { self.inner.poll_event() } };
-    (@ send) => {
-        fn send(&mut self, to: Connection, delivery: Delivery, batch: &[u8]) -> Result<(), NotSentError> {
-            self.inner.send(to, delivery, batch)
+macro_rules! wraps_in_process {
+    () => {
+        type Inner = InProcess;
+
+        fn inner(&self) -> &InProcess {
+            &self.inner
+        }
+
+        fn inner_mut(&mut self) -> &mut InProcess {
+            &mut self.inner
         }
     };
-    (@ pause) => { fn pause(&mut self, connection: Connection) { self.inner.pause(connection); } };
-    (@ close) => {
-        fn close(&mut self, connection: Connection, reason: &Reason) {
-            self.inner.close(connection, reason);
-        }
-    };
-    (@ output) => { fn handle_output(&mut self, now: Duration) { self.inner.handle_output(now); } };
-    (@ path) => {
-        fn path(&self, connection: Connection) -> Option<Path> { self.inner.path(connection) }
-    };
-    (@ next) => { fn next_time(&self) -> Option<Duration> { self.inner.next_time() } };
 }
 
 /// A transport that claims to carry 16 megabytes, and loses batches of more than 400 kilobytes.
@@ -44,8 +38,8 @@ struct LosesTheLargest {
     inner: InProcess,
 }
 
-impl Transport for LosesTheLargest {
-    the_rest!(input, poll, pause, close, output, path, next);
+impl TransportWrapper for LosesTheLargest {
+    wraps_in_process!();
 
     fn send(
         &mut self,
@@ -74,8 +68,8 @@ struct LateTiny {
     current: Vec<u8>,
 }
 
-impl Transport for LateTiny {
-    the_rest!(send, pause, output, path, next);
+impl TransportWrapper for LateTiny {
+    wraps_in_process!();
 
     fn handle_input(&mut self, now: Duration) {
         self.inner.handle_input(now);
@@ -144,8 +138,8 @@ struct Hoarder {
     current: Vec<u8>,
 }
 
-impl Transport for Hoarder {
-    the_rest!(input, pause, output, path, next);
+impl TransportWrapper for Hoarder {
+    wraps_in_process!();
 
     fn send(
         &mut self,
@@ -204,8 +198,8 @@ struct PausesAll {
     is_paused: bool,
 }
 
-impl Transport for PausesAll {
-    the_rest!(send, close, output, path, next);
+impl TransportWrapper for PausesAll {
+    wraps_in_process!();
 
     fn handle_input(&mut self, now: Duration) {
         self.is_paused = false;

@@ -1,11 +1,7 @@
 //! A client whose input frames are changed before they are sent.
 
-use std::time::Duration;
-
 use tightwire::stream::{ReadStream, WriteStream};
-use tightwire::transport::{
-    Connection, Event, NotSentError, Path, Reason, ReconnectError, Transport,
-};
+use tightwire::transport::{Connection, NotSentError, Transport, TransportWrapper};
 use tightwire::{Delivery, Stream, Wire};
 
 use crate::game::Simulated;
@@ -66,13 +62,15 @@ pub(crate) fn edit(body: &[u8], change: impl FnOnce(&mut Header)) -> Vec<u8> {
     writer.finish().unwrap().to_vec()
 }
 
-impl Transport for Forged {
-    fn handle_input(&mut self, now: Duration) {
-        self.quic.handle_input(now);
+impl TransportWrapper for Forged {
+    type Inner = Simulated;
+
+    fn inner(&self) -> &Simulated {
+        &self.quic
     }
 
-    fn poll_event(&mut self) -> Option<Event<'_>> {
-        self.quic.poll_event()
+    fn inner_mut(&mut self) -> &mut Simulated {
+        &mut self.quic
     }
 
     fn send(
@@ -94,29 +92,5 @@ impl Transport for Forged {
             self.quic.send(to, delivery, &batch)?;
         }
         Ok(())
-    }
-
-    fn pause(&mut self, connection: Connection) {
-        self.quic.pause(connection);
-    }
-
-    fn close(&mut self, connection: Connection, reason: &Reason) {
-        self.quic.close(connection, reason);
-    }
-
-    fn handle_output(&mut self, now: Duration) {
-        self.quic.handle_output(now);
-    }
-
-    fn reconnect(&mut self, now: Duration) -> Result<(), ReconnectError> {
-        self.quic.reconnect(now)
-    }
-
-    fn path(&self, connection: Connection) -> Option<Path> {
-        self.quic.path(connection)
-    }
-
-    fn next_time(&self) -> Option<Duration> {
-        self.quic.next_time()
     }
 }
