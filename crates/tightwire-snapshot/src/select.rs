@@ -250,7 +250,7 @@ impl Weights<'_, '_> {
                 let cells = store.newest(slot).and_then(|state| state.cells).unwrap_or(row.cells);
                 interest(ObjectView::new(protocol, store.slot(slot).id, row.class, cells))?
             }
-            _ => relevancy.factor(protocol, view, row),
+            _ => relevancy.factor(protocol, view, slot, row),
         };
         Some(relevancy.weighted(slot, row.class, factor))
     }

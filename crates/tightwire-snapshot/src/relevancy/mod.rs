@@ -30,7 +30,7 @@ pub(super) struct Relevancy {
     is_flat: bool,
     /// Some scope was set to another than `Always`.
     has_scopes: bool,
-    /// Some weight was set.
+    /// Some weight was set to another than 1.
     has_weights: bool,
     classes: Vec<ClassScope>,
     /// Scopes and weights of their own, by slot.
@@ -95,7 +95,7 @@ impl Relevancy {
     pub(super) fn set_class_weight(&mut self, class: u16, weight: u8) -> bool {
         let Some(of_class) = self.classes.get_mut(usize::from(class)) else { return false };
         of_class.weight = weight;
-        self.has_weights = true;
+        self.has_weights |= weight != 1;
         true
     }
 
@@ -112,7 +112,7 @@ impl Relevancy {
     }
 
     pub(super) fn set_weight(&mut self, slot: u32, weight: u8) {
-        self.has_weights = true;
+        self.has_weights |= weight != 1;
         self.object(slot).weight = Some(weight);
     }
 
@@ -143,14 +143,19 @@ impl Relevancy {
     }
 
     /// Returns the factor of an object for a receiver, 1 to 256, by its distance.
-    pub(super) fn factor(&self, protocol: &Protocol, view: &View, row: Row<'_>) -> u32 {
+    pub(super) fn factor(&self, protocol: &Protocol, view: &View, slot: u32, row: Row<'_>) -> u32 {
         if !self.has_scopes {
             return 1;
         }
         if view.receiver_relevancy.viewpoints.is_empty() {
             return MIDDLE;
         }
-        let Some(position) = protocol.position(row) else { return MIDDLE };
+        // The grid has the positions of objects with the scope `Near`.
+        let position = match self.grid.key(slot) {
+            Some(Key::Square { .. }) => Some(self.grid.position(slot)),
+            _ => protocol.position(row),
+        };
+        let Some(position) = position else { return MIDDLE };
         let share =
             libm::sqrtf(view.receiver_relevancy.distance_squared(position)) / self.config.radius;
         let closeness = (1.0 - share).max(0.0);
