@@ -6,6 +6,7 @@ use tightwire_snapshot::{Ack, Row};
 
 use super::Server;
 use super::player::{Player, new_ring};
+use super::world::ServerWorld;
 use crate::message::{Delivery, Message, PeerId, SendError};
 use crate::play::asset::{AssetChunk, AssetOffer};
 use crate::play::control::Ownership;
@@ -224,7 +225,9 @@ impl<I: PlayerInput, T: Transport> Server<I, T> {
         let mut hostile = Vec::new();
         let Self { session, world, input, .. } = self;
         while let Some((connection, number, body)) = session.poll_frame() {
-            let Some(player) = world.player_mut(connection) else { continue };
+            let Some(peer) = world.player_of(connection) else { continue };
+            let ServerWorld { sender, players, .. } = &mut *world;
+            let Some(player) = players.get_mut(&peer) else { continue };
             if number != INPUT_FRAME {
                 hostile.push((connection, "a snapshot from a client".to_string()));
                 continue;
@@ -247,10 +250,8 @@ impl<I: PlayerInput, T: Transport> Server<I, T> {
             let (Some((ack, delay)), Some(receiver)) = (frame.view, player.receiver) else {
                 continue;
             };
-            world.sender.handle_ack(receiver, ack);
-            if let (Some(acked), Some(newest)) = (world.sender.acked_tick(receiver), frame.newest)
-                && let Some(player) = world.player_mut(connection)
-            {
+            sender.handle_ack(receiver, ack);
+            if let (Some(acked), Some(newest)) = (sender.acked_tick(receiver), frame.newest) {
                 for tick in frame.arrivals {
                     player.rewind.handle_view(tick, newest, acked, delay);
                 }

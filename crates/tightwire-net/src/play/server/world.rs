@@ -102,11 +102,6 @@ impl<I> ServerWorld<I> {
         self.players.iter().find(|(_, player)| is_it(player)).map(|(peer, _)| *peer)
     }
 
-    pub(super) fn player_mut(&mut self, connection: PeerId) -> Option<&mut Player<I>> {
-        let peer = self.player_of(connection)?;
-        self.players.get_mut(&peer)
-    }
-
     /// Gives a player that has connected again its objects, and its rooms.
     pub(super) fn restore(&mut self, peer: PeerId) {
         self.restore_relevancy(peer);
