@@ -260,7 +260,7 @@ impl Store {
     }
 
     /// Sets the state in a slot from this tick on; `None` despawns the object.
-    fn change(&mut self, slot: u32, class: u16, cells: Option<&[u32]>) {
+    pub(super) fn change(&mut self, slot: u32, class: u16, cells: Option<&[u32]>) {
         let current = self.newest(slot);
         let is_same = current.is_some_and(|current| {
             current.cells == cells && (current.class == class || cells.is_none())

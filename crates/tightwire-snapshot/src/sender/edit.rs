@@ -12,7 +12,7 @@ use tightwire_core::schema::ObjectId;
 #[must_use = "nothing changes before `finish`"]
 pub struct RowEdit<'s> {
     sender: &'s mut Sender,
-    id: ObjectId,
+    slot: u32,
     class: u16,
     is_changed: bool,
     /// Cells were put where there are no such columns.
@@ -22,6 +22,12 @@ pub struct RowEdit<'s> {
 impl Sender {
     /// Begins to edit the state of an object in the current tick: fields that are not put keep
     /// their cells, and equal cells change nothing.
+    ///
+    /// The object is found by a binary search for its id, once. Of the 980 instructions of an edit
+    /// of a position, that takes 110 in a world of 1,000 objects, and 160 of 1,030 in one of 50,000
+    /// (callgrind). There is no handle that saves the search: slots are used again, so that a handle
+    /// needs a generation, which is compared instead, and every layer above would keep it beside the
+    /// id.
     ///
     /// ```
     /// use tightwire::{snapshot, Wire};
@@ -55,12 +61,14 @@ impl Sender {
         if self.is_sent {
             return Err(SetError::TickFrozen);
         }
-        let newest = self.store.find(id).and_then(|slot| self.store.newest(slot));
-        let newest = newest.and_then(|newest| Some((newest.class, newest.cells?)));
-        let Some((class, cells)) = newest else { return Err(SetError::NoSuchObject { id }) };
+        let newest = self.store.find(id).and_then(|slot| {
+            let newest = self.store.newest(slot)?;
+            Some((slot, newest.class, newest.cells?))
+        });
+        let Some((slot, class, cells)) = newest else { return Err(SetError::NoSuchObject { id }) };
         self.cells.clear();
         self.cells.extend_from_slice(cells);
-        Ok(RowEdit { sender: self, id, class, is_changed: false, is_outside: false })
+        Ok(RowEdit { sender: self, slot, class, is_changed: false, is_outside: false })
     }
 }
 
@@ -103,12 +111,15 @@ impl RowEdit<'_> {
     /// [`SetError::Row`], and the object is unchanged, if the cells are not those of a value of the
     /// class, or were put into columns that it does not have.
     pub fn finish(self) -> Result<(), SetError> {
-        let Self { sender, id, class, is_changed, is_outside } = self;
+        let Self { sender, slot, class, is_changed, is_outside } = self;
         let row = Row { class, cells: &sender.cells };
         if is_outside || is_changed && !sender.protocol.accepts(row) {
             return Err(SetError::Row { class });
         }
-        if is_changed { sender.store.set(id, class, &sender.cells) } else { Ok(()) }
+        if is_changed {
+            sender.store.change(slot, class, Some(&sender.cells));
+        }
+        Ok(())
     }
 }
 
