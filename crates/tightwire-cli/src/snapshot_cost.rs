@@ -133,11 +133,13 @@ impl SnapshotCost {
     fn play(&self, case: Case, text: &mut String) -> Result<(), Box<dyn Error>> {
         let level = case.level;
         let receivers = play::PEERS;
-        // Of the same loss and the same size as the play server's.
-        let alone = Case { receivers, loses: true, budget: play::DATAGRAM, ..case };
-        let alone = self.measure(alone)?;
+        let alone = play::alone(self.ticks, level)?;
         writeln!(text, "{level:?}: {receivers} peers of a play server, in packets of 1,200 bytes")?;
-        writeln!(text, "    {:>9.1} for the snapshots alone, all objects relevant", micros(alone))?;
+        writeln!(
+            text,
+            "    {:>9.1} for the snapshots and their acks alone, all objects relevant",
+            micros(alone)
+        )?;
         for (radius, about) in [(None, "all objects relevant"), (Some(64.0), "those within 64 m")] {
             let parts = play::measure(self.ticks, level, radius)?;
             writeln!(

@@ -10,7 +10,7 @@ use tightwire::play::{
     Client, ClientConfig, Game, Input, ObjectConfig, Server, ServerConfig, ServerEvent,
 };
 use tightwire::session::OpenToAnyone;
-use tightwire::snapshot::{Level, RelevancyConfig, Scope};
+use tightwire::snapshot::{self, Leaving, Level, RelevancyConfig, Scope};
 use tightwire::transport::{Connection, Event, NotSentError, Path, Reason, Transport};
 use tightwire::{Delivery, Wire};
 
@@ -18,7 +18,7 @@ use super::{BEHIND, Ball, ball, is_lost};
 
 /// Number of peers, and bytes of a datagram.
 pub(super) const PEERS: usize = 64;
-pub(super) const DATAGRAM: usize = 1200;
+const DATAGRAM: usize = 1200;
 
 /// Objects of the world, and every how many of them moves.
 const OBJECTS: u32 = 1000;
@@ -57,6 +57,51 @@ impl Parts {
     pub(super) fn sum(self) -> Duration {
         self.receive + self.begin + self.set + self.send
     }
+}
+
+/// Measures the tick of a sender without a play server, acks included: of the same world, with the
+/// same loss. As a play server's peers do, each receiver owns an object, which is first in its
+/// packets, so that from the beginning no two receivers have the same baseline.
+pub(super) fn alone(ticks: u32, level: Level) -> Result<Duration, Box<dyn Error>> {
+    let config = snapshot::Config { level, ..snapshot::Config::default() };
+    let protocol = snapshot::Protocol::builder(config).class::<Ball>().build()?;
+    let mut sender = snapshot::Sender::new(&protocol);
+    let peers: Vec<_> = (0..PEERS).map(|_| sender.add_receiver(Leaving::Despawn)).collect();
+    let mut receivers: Vec<_> = peers.iter().map(|_| snapshot::Receiver::new(&protocol)).collect();
+    let mut acks: VecDeque<Vec<_>> = VecDeque::new();
+    let mut packets = vec![Vec::new(); PEERS];
+    let start = ticks.max(60);
+    let mut taken = Duration::ZERO;
+    for tick in 1..=start + ticks {
+        let begin = Instant::now();
+        let due = if acks.len() == BEHIND { acks.pop_front() } else { None };
+        for (peer, ack) in peers.iter().zip(due.into_iter().flatten()) {
+            if let Some(ack) = ack {
+                sender.handle_ack(*peer, ack);
+            }
+        }
+        sender.begin_tick(tick);
+        for id in (0..OBJECTS).filter(|id| tick == 1 || id.is_multiple_of(MOVING)) {
+            sender.set(id, &ball(id, tick))?;
+        }
+        for (place, peer) in (0..).zip(&peers).filter(|_| tick == 1) {
+            sender.set_owner(place * MOVING, Some(*peer));
+        }
+        for (peer, packet) in peers.iter().zip(&mut packets) {
+            packet.clear();
+            packet.extend_from_slice(sender.snapshot(*peer, DATAGRAM).ok_or("no snapshot")?);
+        }
+        if tick > start {
+            taken += begin.elapsed();
+        }
+        for (place, receiver) in receivers.iter_mut().enumerate() {
+            if !is_lost(tick, place) {
+                receiver.handle_snapshot(&packets[place])?;
+            }
+        }
+        acks.push_back(receivers.iter().map(snapshot::Receiver::ack).collect());
+    }
+    Ok(taken / ticks)
 }
 
 /// Measures the tick of a server whose objects are relevant to everybody, or within a radius.
