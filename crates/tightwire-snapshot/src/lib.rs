@@ -40,7 +40,7 @@
 //! From the bottom: `layout` makes an object a row of cells; `history` has the versions of rows;
 //! `update` is one object in a packet, and `body` the bytes of all updates, by one of the levels
 //! `packed` and `modeled`. Above, on the sending side, the `store` of the world, a `view` for each
-//! receiver, and `select`; on the receiving side, the `world`. A [`Trace`] tells which field each
+//! receiver, `select`, and the `bodies` that receivers share; on the receiving side, the `world`. A [`Trace`] tells which field each
 //! bit of a packet belongs to. `clock`, `interpolate`, `between` and `playback` show the world
 //! between snapshots; with `between` and `tombstones`, a sender reads the world as a receiver saw
 //! it.
@@ -53,6 +53,7 @@ extern crate tightwire_core as tightwire;
 mod ack;
 mod baseline;
 mod between;
+mod bodies;
 mod body;
 mod check;
 mod clock;
@@ -100,7 +101,7 @@ mod view;
 mod world;
 
 pub use ack::Ack;
-pub use body::CodedUpdates;
+pub use bodies::CodedUpdates;
 pub use config::{Config, Leaving, Level};
 pub use description::Description;
 pub use error::{ProtocolError, ReceiveError, SetError};

@@ -16,17 +16,18 @@ mod rewind_tests;
 mod rows;
 mod spawn;
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::body::Bodies;
+use super::bodies::Bodies;
 use super::relevancy::Relevancy;
-use super::select::Selection;
 use super::store::Store;
-use super::update::ObjectUpdates;
 use super::view::{SentPacket, View};
 use super::{Ack, Leaving, ObjectView, Protocol, SetError};
 use tightwire_core::schema::ObjectId;
 use tightwire_core::stream::Wire;
+
+use make::Maker;
 
 pub use all::SnapshotRequest;
 pub use edit::RowEdit;
@@ -78,7 +79,7 @@ pub struct ReceiverId {
 pub struct Sender {
     protocol: Protocol,
     store: Store,
-    views: Vec<Option<View>>,
+    views: Vec<Option<Box<View>>>,
     /// Generation of the current or last receiver of each place.
     generations: Vec<u32>,
     epoch: u32,
@@ -88,15 +89,16 @@ pub struct Sender {
     /// The tick is frozen: a snapshot of it was sent.
     is_sent: bool,
     bodies: Bodies,
-    selection: Selection,
     relevancy: Relevancy,
-    updates: ObjectUpdates,
+    maker: Maker,
     value: Vec<u8>,
     cells: Vec<u32>,
     packet: Vec<u8>,
-    /// Memory of packets that are made at once.
+    /// Packets that are made at once, and memory of the threads that make them.
     #[cfg(feature = "parallel")]
     jobs: Vec<parallel::Job>,
+    #[cfg(feature = "parallel")]
+    makers: Vec<Maker>,
 }
 
 impl Sender {
@@ -112,14 +114,15 @@ impl Sender {
             first_number: 1,
             is_sent: false,
             bodies: Bodies::new(),
-            selection: Selection::default(),
             relevancy: Relevancy::new(protocol),
-            updates: ObjectUpdates::default(),
+            maker: Maker::default(),
             value: Vec::new(),
             cells: Vec::new(),
             packet: Vec::new(),
             #[cfg(feature = "parallel")]
             jobs: Vec::new(),
+            #[cfg(feature = "parallel")]
+            makers: Vec::new(),
         }
     }
 
@@ -235,7 +238,8 @@ impl Sender {
         self.generations[place] = self.generations[place].wrapping_add(1);
         let receiver = ReceiverId { place: place as u32, generation: self.generations[place] };
         let level = self.protocol.config().level;
-        self.views[place] = Some(View::new(receiver, leaving, level, self.first_number));
+        let view = View::new(receiver, leaving, level, self.first_number);
+        self.views[place] = Some(Box::new(view));
         receiver
     }
 

@@ -321,6 +321,13 @@ impl View {
         sent
     }
 
+    /// Sets the body of the newest packet.
+    pub(super) fn set_newest_body(&mut self, body: u32) {
+        if let Some(newest) = self.next.checked_sub(1) {
+            self.packets[newest as usize % PACKET_WINDOW].body = Some(body);
+        }
+    }
+
     /// Returns the sequence number of the first packet whose ack would still count.
     fn first_in_flight(&self) -> u32 {
         self.baseline

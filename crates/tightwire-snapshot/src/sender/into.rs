@@ -1,6 +1,6 @@
 //! Snapshots behind a prefix of another layer, so that its frame needs no copy of the packet.
 
-use super::make::MadePacket;
+use super::make::{MadePacket, PacketSize};
 use super::{ReceiverId, Sender};
 use crate::ObjectView;
 
@@ -47,8 +47,9 @@ impl Sender {
         prefix: usize,
         custom: Option<&mut dyn FnMut(ObjectView<'_>) -> Option<u32>>,
     ) -> Option<Snapshot<'_>> {
-        let MadePacket { is_complete, is_owned_exact } =
-            self.make_snapshot(receiver, budget, prefix, custom)?;
+        let size = PacketSize { prefix, budget };
+        let MadePacket { is_complete, is_owned_exact, .. } =
+            self.make_snapshot(receiver, size, custom)?;
         Some(Snapshot { bytes: &mut self.packet, is_complete, is_owned_exact })
     }
 }

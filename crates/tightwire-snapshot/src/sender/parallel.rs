@@ -1,52 +1,44 @@
 //! Packets of many receivers on all cores.
 //!
-//! Most of the time goes into collecting the dirty objects of a receiver and coding them. Both only
-//! read the world, and write to memory of the receiver's own: its [`Job`]. Receivers that may share
-//! a body are of one group, which one thread takes in order, so that none is coded twice. The
-//! packets are then put together in order; a body that does not fit its budget is tried again
-//! there.
+//! The making of a packet reads the world, and writes to the view of its receiver and to memory of
+//! its thread. Receivers that may share a body are of one group, which one thread takes in order, so
+//! that no body is coded twice. Threads take groups as they finish others, and the calling thread
+//! is one of them, so that nothing waits for a thread that wakes up late.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
-use core::mem::{swap, take};
+use core::mem::take;
+use std::sync::Mutex;
 
 use super::all::SnapshotRequest;
-use super::make::{MAX_BUDGET, MIN_BUDGET, MadePacket, push_updates, write_header};
+use super::make::{MadePacket, Maker, PacketSize, SenderParts};
 use super::{ReceiverId, Sender, Snapshot};
-use crate::Protocol;
-use crate::baseline::SenderBaseline;
-use crate::body::{Bodies, Body, BodyRequest};
-use crate::relevancy::Relevancy;
-use crate::select::Selection;
-use crate::store::Store;
-use crate::update::ObjectUpdates;
+use crate::bodies::Body;
 use crate::view::View;
 
-/// The first steps of a packet, and their memory.
+/// A packet of a receiver, and its memory.
 #[derive(Debug, Default)]
 pub(super) struct Job {
     /// Index of the request.
     request: usize,
-    budget: usize,
+    /// Place of the receiver.
+    place: usize,
+    size: PacketSize,
     /// The receiver's view, while the job runs.
-    view: Option<View>,
+    view: Option<Box<View>>,
     /// Serial of the body of the baseline packet; `None` without a baseline.
     baseline: Option<u64>,
-    selection: Selection,
-    updates: ObjectUpdates,
-    header: Vec<u8>,
-    scratch: Vec<u8>,
-    body: Body,
-    is_coded: bool,
+    packet: Vec<u8>,
+    made: Option<MadePacket>,
+    /// Index of the maker that made the packet.
+    maker: usize,
 }
 
-/// The parts of a sender that all jobs read.
-#[derive(Clone, Copy)]
-struct SenderParts<'s> {
-    protocol: &'s Protocol,
-    store: &'s Store,
-    relevancy: &'s Relevancy,
-    bodies: &'s Bodies,
-    epoch: u32,
+/// The work that threads take: groups of receivers with the same baseline.
+struct Queue<G> {
+    groups: G,
+    /// Memory of the bodies to code.
+    spares: Vec<Body>,
 }
 
 impl Sender {
@@ -56,127 +48,99 @@ impl Sender {
         prefix: usize,
         each: &mut impl FnMut(ReceiverId, Snapshot<'_>),
     ) {
-        let mut jobs = take(&mut self.jobs);
-        let count = self.begin_jobs(&mut jobs, requests);
-        let Self { protocol, store, relevancy, bodies, epoch, .. } = self;
-        relevancy.update(protocol, store);
-        let world = SenderParts { protocol, store, relevancy, bodies, epoch: *epoch };
+        let (mut jobs, mut makers) = (take(&mut self.jobs), take(&mut self.makers));
+        let count = self.begin_jobs(&mut jobs, requests, prefix);
         let running = &mut jobs[..count];
         running.sort_unstable_by_key(|job| (job.baseline, job.request));
-        rayon::scope(|scope| {
-            for group in running.chunk_by_mut(|one, other| one.baseline == other.baseline) {
-                scope.spawn(move |_| run_group(world, group));
-            }
-        });
+        let Self { protocol, store, relevancy, bodies, epoch, .. } = self;
+        relevancy.update(protocol, store);
+        let mut spares = Vec::new();
+        bodies.take_spares(count, &mut spares);
+        makers.resize_with(rayon::current_num_threads().max(1), Maker::default);
+        let is_shared = true;
+        let world = SenderParts { protocol, store, relevancy, bodies, epoch: *epoch, is_shared };
+        run(world, running, spares, &mut makers);
+        for maker in &mut makers {
+            maker.settle(&mut self.bodies);
+        }
         running.sort_unstable_by_key(|job| job.request);
-        for job in &mut *running {
-            if let Some(view) = job.view.take() {
-                let place = view.receiver.place as usize;
-                self.views[place] = Some(view);
-            }
-            let body = take(&mut job.body);
-            if job.is_coded {
-                self.bodies.insert(body);
-            } else {
-                self.bodies.put_back(body);
-            }
-        }
         for job in running {
-            let receiver = requests[job.request].receiver;
-            if let Some(MadePacket { is_complete, is_owned_exact }) =
-                self.end_job(receiver, job, prefix)
-            {
-                each(receiver, Snapshot { bytes: &mut self.packet, is_complete, is_owned_exact });
+            let Some(mut view) = job.view.take() else { continue };
+            if let Some(made) = job.made {
+                makers[job.maker].record_body(&mut self.bodies, &mut view, made);
+                self.is_sent = true;
+                let MadePacket { is_complete, is_owned_exact, .. } = made;
+                let snapshot = Snapshot { bytes: &mut job.packet, is_complete, is_owned_exact };
+                each(view.receiver, snapshot);
             }
+            self.views[job.place] = Some(view);
         }
-        self.jobs = jobs;
+        (self.jobs, self.makers) = (jobs, makers);
     }
 
     /// Takes the views of those receivers that get a packet; returns their number.
-    fn begin_jobs(&mut self, jobs: &mut Vec<Job>, requests: &[SnapshotRequest]) -> usize {
+    fn begin_jobs(
+        &mut self,
+        jobs: &mut Vec<Job>,
+        requests: &[SnapshotRequest],
+        prefix: usize,
+    ) -> usize {
         let mut count = 0;
         for (request, &SnapshotRequest { receiver, budget }) in requests.iter().enumerate() {
-            let Some(place) = self.slot_of(receiver).filter(|_| budget >= MIN_BUDGET) else {
-                continue;
-            };
-            let tick = self.store.tick;
-            let Some(mut view) = self.views[place].take_if(|view| !view.has_sent(tick)) else {
-                continue;
-            };
-            if view.needs_resync() {
-                view.resync(|body| self.bodies.release(body));
-            }
+            let size = PacketSize { prefix, budget };
+            let Some((place, view)) = self.take_view(receiver, size) else { continue };
             if jobs.len() == count {
                 jobs.push(Job::default());
             }
             let job = &mut jobs[count];
-            (job.request, job.budget) = (request, budget.min(MAX_BUDGET));
+            (job.request, job.place, job.size) = (request, place, size);
             job.baseline = self.bodies.baseline_serial(&view);
             job.view = Some(view);
-            job.body = self.bodies.spare();
-            job.is_coded = false;
             count += 1;
         }
         count
     }
-
-    /// Makes the packet of a job, whose body is already coded in most cases.
-    fn end_job(
-        &mut self,
-        receiver: ReceiverId,
-        job: &mut Job,
-        prefix: usize,
-    ) -> Option<MadePacket> {
-        let place = self.slot_of(receiver)?;
-        let mut view = self.views[place].take()?;
-        swap(&mut self.selection, &mut job.selection);
-        let made = self.make_collected(&mut view, job.budget, prefix);
-        swap(&mut self.selection, &mut job.selection);
-        self.views[place] = Some(view);
-        self.is_sent |= made.is_some();
-        made
-    }
 }
 
-/// Runs the jobs of receivers with the same baseline.
-fn run_group(world: SenderParts<'_>, group: &mut [Job]) {
-    for place in 0..group.len() {
-        let (done, rest) = group.split_at_mut(place);
-        if let Some(job) = rest.first_mut() {
-            job.run(world, done);
+/// Runs all jobs, with as many threads as there are makers.
+fn run(world: SenderParts<'_>, jobs: &mut [Job], spares: Vec<Body>, makers: &mut [Maker]) {
+    let is_same = |one: &Job, other: &Job| one.baseline == other.baseline;
+    let threads = jobs.chunk_by(is_same).take(makers.len()).count();
+    let queue = Mutex::new(Queue { groups: jobs.chunk_by_mut(is_same), spares });
+    if let Some((first, others)) = makers.split_first_mut() {
+        rayon::in_place_scope(|scope| {
+            let queue = &queue;
+            for (index, maker) in (1..threads).zip(others) {
+                scope.spawn(move |_| work(world, queue, maker, index));
+            }
+            work(world, queue, first, 0);
+        });
+        if let Ok(queue) = queue.into_inner() {
+            first.spares.extend(queue.spares);
         }
     }
 }
 
-impl Job {
-    /// Collects the dirty objects, and codes the first body to try, unless an equal one was coded
-    /// before.
-    fn run(&mut self, world: SenderParts<'_>, done: &[Self]) {
-        let SenderParts { protocol, store, relevancy, bodies, epoch } = world;
-        let Self { view, selection, updates, header, scratch, body, .. } = self;
-        let Some(view) = view else { return };
-        selection.collect(protocol, store, relevancy, view, None);
-        let Some(length) = write_header(header, view, &view.header(store.tick, epoch), 0) else {
-            return;
-        };
-        let Some(room) = self.budget.checked_sub(length) else { return };
-        let is_complete = selection.may_be_complete(store, view, room);
-        if is_complete {
-            selection.choose_all();
-        } else {
-            let (count, _) = selection.rank(store, view, room);
-            selection.choose_first(count);
-        }
-        let chosen = &selection.chosen;
-        let request = BodyRequest { view, chosen, is_complete, is_shared: true };
-        let is_there = |job: &Self| job.is_coded && job.body.is_of(request, self.baseline, room);
-        if bodies.find(request, room).is_some() || done.iter().any(is_there) {
-            return;
-        }
-        if push_updates(updates, store, chosen).is_some() {
-            let baseline = SenderBaseline::new(store, view, chosen);
-            bodies.code(body, protocol, request, updates, &baseline, scratch, room);
-            self.is_coded = true;
+/// Runs groups of jobs until there are no more.
+fn work<'j>(
+    world: SenderParts<'_>,
+    queue: &Mutex<Queue<impl Iterator<Item = &'j mut [Job]>>>,
+    maker: &mut Maker,
+    index: usize,
+) {
+    loop {
+        // A lock is poisoned if another thread panics, which the scope passes on.
+        let Ok(mut queue) = queue.lock() else { return };
+        let Some(group) = queue.groups.next() else { return };
+        let more = group.len().saturating_sub(maker.spares.len()).min(queue.spares.len());
+        let rest = queue.spares.len() - more;
+        maker.spares.extend(queue.spares.drain(rest..));
+        drop(queue);
+        maker.begin_group();
+        for job in group {
+            let Some(view) = &mut job.view else { continue };
+            job.made = maker.make(world, view, job.size, None, &mut job.packet);
+            job.maker = index;
         }
     }
 }

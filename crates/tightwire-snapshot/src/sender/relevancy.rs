@@ -107,7 +107,7 @@ impl Sender {
     }
 
     pub(crate) fn view(&self, place: usize) -> Option<&crate::view::View> {
-        self.views[place].as_ref()
+        self.views[place].as_deref()
     }
 
     pub(crate) fn slot(&self, id: ObjectId) -> Option<u32> {
