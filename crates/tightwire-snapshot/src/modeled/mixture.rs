@@ -11,7 +11,7 @@ use super::logistic::{OCTAVES, cumulative, density, exp2, sum};
 use super::range_coder::Coder;
 use super::scale::{CHANCE, Range, Scale};
 use super::search::find;
-use wide::{bytemuck, f32x4, f32x8, i16x8, i32x4, i32x8};
+use wide::{bytemuck, f32x4, f32x8, i16x8, i32x8};
 
 pub(super) const TABLES: usize = 5;
 /// Number of parts: as many as there are lanes.
@@ -174,9 +174,10 @@ impl Lanes {
         let distances = [self.distances(middle - half), self.distances(middle + half)];
         let cumulative = [cumulative(distances[0]), cumulative(distances[1])];
         let mixed = [self.mix(cumulative[0]), self.mix(cumulative[1])];
-        // Rounding may go a little beyond either end.
-        let whole = f32x4::from([mixed[0], mixed[1], 0.0, 0.0]).fast_trunc_int();
-        let [below, upto, ..] = whole.max(i32x4::ZERO).min(i32x4::splat(1 << CHANCE)).to_array();
+        // Rounding may go a little beyond either end. Clamped as floats, which is one instruction.
+        let both = f32x4::from([mixed[0], mixed[1], 0.0, 0.0]);
+        let both = both.fast_max(f32x4::ZERO).fast_min(f32x4::splat(WHOLE));
+        let [below, upto, ..] = both.fast_trunc_int().to_array();
         Edges { distances, cumulative, mixed, whole: [below as u64, upto as u64] }
     }
 

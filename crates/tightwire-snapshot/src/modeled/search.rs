@@ -9,7 +9,8 @@ use wide::f32x8;
 /// Finds the value whose interval, scaled by `unit`, contains `code`; returns the value and its
 /// edges. Each step extrapolates as if all values were as likely as the current one. A step is at
 /// most as long as the width of the best part at first, and the limit grows fourfold with every
-/// step. From the sixth step on, every other step bisects the remaining range.
+/// step. From the third step on there is no limit, since far from all parts every value is equally
+/// likely; from the fourth on, every other step bisects the remaining range.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn find(scale: &Scale, lanes: &Lanes, (code, unit): (u64, u64)) -> (i64, Edges) {
     let (guess, width) = guess(scale, lanes, code, unit << scale.bits);
@@ -28,7 +29,8 @@ pub(super) fn find(scale: &Scale, lanes: &Lanes, (code, unit): (u64, u64)) -> (i
         }
         let missing = if is_above { code - start } else { start - code + size - 1 };
         // A quotient above 64 is replaced by `most`, which saves the division.
-        let step = if missing >> 6 > size { most } else { (missing / size).min(most) } as i64;
+        let is_far = missing >> 6 > size && steps < 2;
+        let step = if is_far { most } else { (missing / size).min(most) } as i64;
         value = if is_above {
             low = value + 1;
             value + step
@@ -37,12 +39,12 @@ pub(super) fn find(scale: &Scale, lanes: &Lanes, (code, unit): (u64, u64)) -> (i
             value - step
         };
         steps += 1;
-        if steps >= 5 && steps % 2 == 0 && low > 0 && high < scale.high {
+        if steps >= 4 && steps % 2 == 0 && low > 0 && high < scale.high {
             value = low + (high - low) / 2;
         }
         // The bounds never cross, since the intervals leave no gap.
         value = value.clamp(low.min(high), high.max(low));
-        most = most.saturating_mul(4).min(1 << 32);
+        most = if steps < 2 { most.saturating_mul(4).min(1 << 32) } else { 1 << 32 };
     }
 }
 
