@@ -66,10 +66,13 @@ fn code_chunk<S: Stream + Marked>(
     let layout = motion.layout;
     let [mut moved, mut changed] = chunk.differing(motion.newest, [motion.before, cells]);
     moved &= chunk.ordered;
+    // Conditional groups that were present.
+    let mut were_present = 0;
     if chunk.conditional != 0 {
+        let present = chunk.present(layout, motion.newest);
+        were_present = present & chunk.conditional;
         // A group that becomes present or absent has no motion.
-        moved &= chunk.present(layout, motion.newest);
-        moved &= chunk.present(layout, motion.before);
+        moved &= present & chunk.present(layout, motion.before);
     }
     let dense = moved & !sparse;
     let at_rest = chunk.all & !dense;
@@ -87,8 +90,9 @@ fn code_chunk<S: Stream + Marked>(
     stream.mark(Mark::Flags);
     sparse::flags(stream, &mut changed, at_rest, is_whole && dense == 0)?;
     let sent = dense | changed;
-    // Groups that are not sent keep their cells, unless they are no longer present.
-    for place in places(if S::READING { sent | chunk.conditional } else { sent }) {
+    // Groups that are not sent keep their cells, unless they are no longer present. The cells of
+    // those that were not present are 0 already.
+    for place in places(if S::READING { sent | were_present } else { sent }) {
         let (Some(plan), Some(tuning)) = (plans.get(place), tuning.get_mut(place)) else { break };
         if !plan.is_in(layout, cells) {
             if S::READING {

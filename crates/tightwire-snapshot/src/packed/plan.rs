@@ -58,8 +58,7 @@ pub(super) struct GroupPlan {
     pub(super) is_ordered: bool,
     /// The largest code is next to 0.
     pub(super) wraps: bool,
-    /// The group may be absent.
-    pub(super) is_conditional: bool,
+    presence: Presence,
     /// Largest cell of each column.
     pub(super) max: [u32; 4],
     /// Bits of the widest residual.
@@ -71,11 +70,44 @@ pub(super) struct GroupPlan {
     pub(super) inverse_shift: u32,
 }
 
+/// Presence of a group.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Presence {
+    Always,
+    /// Present if the column has one of these bits: mostly so, and asked for each update.
+    Bits {
+        column: usize,
+        mask: u32,
+    },
+    /// Present by other guards.
+    Guarded,
+}
+
+impl Presence {
+    fn new(layout: &Layout, group: usize) -> Self {
+        match layout.guarding_bits(group) {
+            Some((column, mask)) => Self::Bits { column, mask },
+            None if layout.is_always_present(group) => Self::Always,
+            None => Self::Guarded,
+        }
+    }
+
+    /// Whether the group with this presence and index is present.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn holds(self, layout: &Layout, group: usize, cells: &[u32]) -> bool {
+        match self {
+            Self::Always => true,
+            Self::Bits { column, mask } => cells.get(column).is_some_and(|cell| cell & mask != 0),
+            Self::Guarded => layout.is_present(group, cells),
+        }
+    }
+}
+
 /// The velocity of a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Velocity {
     group: usize,
-    is_conditional: bool,
+    presence: Presence,
     /// First column of the group.
     pub(super) first: usize,
     /// Codes of the position per code of the velocity and tick: 32.32.
@@ -92,7 +124,7 @@ impl ClassPlan {
         let (mut place, mut first) =
             before.map_or((0, 0), |before| (before.chunks_so_far, before.groups_so_far));
         let chunk = |groups: &[GroupPlan]| {
-            let chunk = Chunk::new(layout, groups, place, first);
+            let chunk = Chunk::new(groups, place, first);
             (place, first) = (place + 1, first + groups.len());
             chunk
         };
@@ -106,7 +138,7 @@ impl ClassPlan {
 }
 
 impl Chunk {
-    fn new(layout: &Layout, groups: &[GroupPlan], place: usize, first_group: usize) -> Self {
+    fn new(groups: &[GroupPlan], place: usize, first_group: usize) -> Self {
         let set = |is_in: fn(&GroupPlan) -> bool| {
             (0..).zip(groups).fold(0, |set, (place, group)| set | u32::from(is_in(group)) << place)
         };
@@ -116,10 +148,10 @@ impl Chunk {
         for (place, group) in groups.iter().enumerate() {
             owners[group.first - first_column..][..group.len].fill(1 << place);
         }
-        let conditional = set(|group| group.is_conditional);
+        let conditional = set(|group| group.presence != Presence::Always);
         let (mut masks, mut guarded) = (Vec::<Mask>::new(), conditional);
         for place in places(conditional) {
-            let Some((column, bits)) = layout.guarding_bits(groups[place].index) else { continue };
+            let Presence::Bits { column, mask: bits } = groups[place].presence else { continue };
             guarded ^= 1 << place;
             let known = masks.iter().position(|mask| mask.column == column);
             let known = known.unwrap_or_else(|| {
@@ -208,7 +240,7 @@ impl GroupPlan {
             let way = (i128::from(derivative.zero) * i128::from(derivative.scale)) >> 32;
             Velocity {
                 group: derivative.group,
-                is_conditional: !layout.is_always_present(derivative.group),
+                presence: Presence::new(layout, derivative.group),
                 first: layout.groups[derivative.group].first,
                 scale: derivative.scale,
                 zero_code_offset: way.clamp(i64::MIN.into(), i64::MAX.into()) as i64,
@@ -225,7 +257,7 @@ impl GroupPlan {
             kind: group.kind,
             is_ordered: matches!(group.kind, Kind::Number { .. } | Kind::Rotation { .. }),
             wraps: matches!(group.kind, Kind::Number { wraps: true, .. }),
-            is_conditional: !layout.is_always_present(index),
+            presence: Presence::new(layout, index),
             max,
             // A difference of two codes has a sign.
             top: u32::BITS - widest.leading_zeros() + 1,
@@ -253,7 +285,7 @@ impl GroupPlan {
     /// Whether the group is present.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_in(&self, layout: &Layout, cells: &[u32]) -> bool {
-        !self.is_conditional || layout.is_present(self.index, cells)
+        self.presence.holds(layout, self.index, cells)
     }
 }
 
@@ -261,6 +293,6 @@ impl Velocity {
     /// Whether the velocity is present: the zeros of an absent one would be a speed like any other.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_in(&self, layout: &Layout, cells: &[u32]) -> bool {
-        !self.is_conditional || layout.is_present(self.group, cells)
+        self.presence.holds(layout, self.group, cells)
     }
 }
