@@ -55,8 +55,8 @@ fn game(app: &mut App) {
         .add_observer(add_tank)
         .add_systems(RunFixedMainLoop, steer.in_set(NetworkSet::WriteInput))
         .add_systems(FixedUpdate, (drive, shoot, fly, hit.run_if(has_authority)).chain());
-    app.replicate_group::<(Position, Velocity, Tank)>().predict().interpolate();
-    app.replicate_group::<(Position, Velocity, Bullet)>().predict().interpolate();
+    app.replicate::<(Position, Velocity, Tank)>().predict().interpolate();
+    app.replicate::<(Position, Velocity, Bullet)>().predict().interpolate();
 }
 
 fn add_tank(joined: On<Add, ConnectedClient>, tanks: Query<&Tank>, mut commands: Commands) {

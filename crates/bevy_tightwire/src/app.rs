@@ -17,7 +17,7 @@ use tightwire::message::Delivery;
 use tightwire::play::Input;
 
 use crate::codec::{Codec, Derived, Mapped, Marker};
-use crate::component::{ComponentGroup, NetComponent, One, PredictGroup, Registrar, WriteMode};
+use crate::component::{ComponentGroup, NetComponent, PredictGroup, Registrar, WriteMode};
 use crate::history::History;
 use crate::input::{Controls, LocalInput, TypedInput};
 use crate::message::{
@@ -46,27 +46,22 @@ use crate::resource::{self, ResourceCodec, ResourceCopy};
 /// app.replicate::<Health>().owner_only();
 /// ```
 pub trait NetAppExt {
-    /// Replicates a component on every [`Replicated`](crate::Replicated) entity that has it.
-    fn replicate<C: NetComponent>(&mut self) -> Registration<'_, One<C>>;
-
-    /// Declares components that belong together. Entities that have all of them are objects of a
-    /// class of their own, which takes fewer bytes.
+    /// Replicates a component on every [`Replicated`](crate::Replicated) entity that has it, or
+    /// declares a tuple of components that belong together. Entities that have all of these are
+    /// objects of a class of their own, which takes fewer bytes.
     ///
-    /// A component that is only in groups is replicated only with the whole of one;
-    /// [`replicate`](Self::replicate) it too if it may come alone.
-    ///
-    /// This is a method of its own, since no trait can be implemented for every component and for
-    /// tuples of components: to the compiler, a tuple might become a component.
-    fn replicate_group<G: ComponentGroup>(&mut self) -> Registration<'_, G>;
+    /// A component that is only in tuples is replicated only with the whole of one; register it
+    /// alone too if it may come alone.
+    fn replicate<G: ComponentGroup>(&mut self) -> Registration<'_, G>;
 
     /// Replicates a component by a [`Codec`]: for components of other crates.
-    fn replicate_as<C, K>(&mut self, codec: K) -> Registration<'_, One<C>>
+    fn replicate_as<C, K>(&mut self, codec: K) -> Registration<'_, C>
     where
         C: Component<Mutability: WriteMode<C>>,
         K: Codec<C>;
 
     /// Replicates the value that a component has when it is inserted, and no later change.
-    fn replicate_once<C: NetComponent>(&mut self) -> Registration<'_, One<C>>;
+    fn replicate_once<C: NetComponent>(&mut self) -> Registration<'_, C>;
 
     /// Replicates a resource from the server to the clients.
     fn replicate_resource<R>(&mut self) -> &mut Self
@@ -145,20 +140,18 @@ fn add_channel(app: &mut App, channel: impl Channel + 'static) {
     with_registry(app, |registrar| registrar.registry.channels.push(Box::new(channel)));
 }
 
-fn one<C>(app: &mut App, place: usize) -> Registration<'_, One<C>> {
+fn one<C>(app: &mut App, place: usize) -> Registration<'_, C> {
     let registration = Registration { app, places: vec![place], group: None, typed: PhantomData };
     registration.set(|settings| settings.is_loose = true)
 }
 
 impl NetAppExt for App {
-    fn replicate<C: NetComponent>(&mut self) -> Registration<'_, One<C>> {
-        let place = with_registry(self, |registrar| registrar.add_derived::<C>());
-        one(self, place)
-    }
-
-    fn replicate_group<G: ComponentGroup>(&mut self) -> Registration<'_, G> {
+    fn replicate<G: ComponentGroup>(&mut self) -> Registration<'_, G> {
         let (places, group) = with_registry(self, |registrar| {
             let places = G::register(registrar);
+            if !G::IS_GROUP {
+                return (places, None);
+            }
             let groups = &mut registrar.registry.groups;
             groups.push(GroupEntry {
                 required: places.clone(),
@@ -166,12 +159,13 @@ impl NetAppExt for App {
                 derivatives: Vec::new(),
                 filters: Filters::default(),
             });
-            (places, groups.len() - 1)
+            (places, Some(groups.len() - 1))
         });
-        Registration { app: self, places, group: Some(group), typed: PhantomData }
+        let registration = Registration { app: self, places, group, typed: PhantomData };
+        registration.set(|settings| settings.is_loose |= !G::IS_GROUP)
     }
 
-    fn replicate_as<C, K>(&mut self, codec: K) -> Registration<'_, One<C>>
+    fn replicate_as<C, K>(&mut self, codec: K) -> Registration<'_, C>
     where
         C: Component<Mutability: WriteMode<C>>,
         K: Codec<C>,
@@ -180,7 +174,7 @@ impl NetAppExt for App {
         one(self, place).set(|settings| settings.is_mapped = true)
     }
 
-    fn replicate_once<C: NetComponent>(&mut self) -> Registration<'_, One<C>> {
+    fn replicate_once<C: NetComponent>(&mut self) -> Registration<'_, C> {
         let place = with_registry(self, |registrar| registrar.add::<C, Derived>(Derived));
         one(self, place).set(|settings| settings.is_once = true)
     }
@@ -375,7 +369,7 @@ impl<G> Registration<'_, G> {
     }
 }
 
-impl<C: NetComponent + Clone> Registration<'_, One<C>> {
+impl<C: NetComponent + Clone> Registration<'_, C> {
     /// Maps the entities in the component, which are its fields with `#[entities]`. A client writes
     /// the component once it has all of these entities.
     ///

@@ -1,5 +1,6 @@
 //! Components that can be replicated, alone and in groups.
 
+use bevy_ecs::bundle::{Bundle, DynamicBundle};
 use bevy_ecs::component::{Component, ComponentMutability, Immutable, Mutable};
 use bevy_ecs::world::EntityWorldMut;
 use tightwire::Wire;
@@ -62,20 +63,68 @@ impl<C: Component<Mutability = Self>> WriteMode<C> for Immutable {
     }
 }
 
-/// Components that belong together: a tuple of two to eight [`NetComponent`]s.
+/// A [`NetComponent`], or a tuple of two to twelve of them, which belong together.
 ///
-/// Entities that have all of these components become objects of one class, with a model of its own.
-pub trait ComponentGroup {
+/// Entities that have all components of a tuple become objects of one class, with a model of its
+/// own.
+pub trait ComponentGroup: Bundle {
+    /// Whether this is a tuple.
+    #[doc(hidden)]
+    const IS_GROUP: bool;
+
     /// Registers each component, and returns their places in the registry.
     #[doc(hidden)]
     fn register(registry: &mut Registrar<'_>) -> Vec<usize>;
 }
 
-/// A [`ComponentGroup`], or a component, that can be predicted: every component is [`Clone`].
-pub trait PredictGroup {
+/// A component, or a [`ComponentGroup`], that can be predicted: every component is [`Clone`].
+pub trait PredictGroup: Bundle {
     /// Keeps the history of each component, for replays.
     #[doc(hidden)]
     fn keep_history(registry: &mut Registrar<'_>);
+}
+
+impl<G: Bundle + Members<<G as DynamicBundle>::Effect>> ComponentGroup for G {
+    const IS_GROUP: bool = G::IS_TUPLE;
+
+    fn register(registry: &mut Registrar<'_>) -> Vec<usize> {
+        G::register_members(registry)
+    }
+}
+
+impl<G: Bundle + Histories<<G as DynamicBundle>::Effect>> PredictGroup for G {
+    fn keep_history(registry: &mut Registrar<'_>) {
+        G::keep_histories(registry);
+    }
+}
+
+/// Registration of a component, or of each one of a tuple.
+///
+/// To the compiler, Bevy might make tuples components one day, so no trait can be implemented for
+/// every component and for tuples of them. `Kind` keeps the implementations apart: it is the
+/// `Effect` of the bundle, which is `()` for a component, and a tuple for a tuple.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be replicated",
+    label = "neither a replicable component nor a tuple of two to twelve",
+    note = "a component is replicable if it derives `Component`, `Wire` and `Default`; components of \
+            other crates are registered by `replicate_as`"
+)]
+pub trait Members<Kind> {
+    const IS_TUPLE: bool;
+
+    fn register_members(registry: &mut Registrar<'_>) -> Vec<usize>;
+}
+
+/// History of a component, or of each one of a tuple. `Kind` is that of [`Members`].
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be predicted",
+    label = "not `Clone`",
+    note = "the values of the last ticks are kept, so each component has to be `Clone`"
+)]
+pub trait Histories<Kind> {
+    fn keep_histories(registry: &mut Registrar<'_>);
 }
 
 /// Access to the registry of an app for the traits of this module.
@@ -86,26 +135,39 @@ pub struct Registrar<'r> {
     pub(crate) components: &'r mut bevy_ecs::world::World,
 }
 
-/// One component, as the parameter of a [`Registration`](crate::Registration).
-#[derive(Debug)]
-pub struct One<C>(core::marker::PhantomData<C>);
+impl<C: NetComponent> Members<()> for C {
+    const IS_TUPLE: bool = false;
 
-impl<C: Component<Mutability: WriteMode<C>> + Clone> PredictGroup for One<C> {
-    fn keep_history(registry: &mut Registrar<'_>) {
+    fn register_members(registry: &mut Registrar<'_>) -> Vec<usize> {
+        vec![registry.add_derived::<C>()]
+    }
+}
+
+impl<C: Component<Mutability: WriteMode<C>> + Clone> Histories<()> for C {
+    fn keep_histories(registry: &mut Registrar<'_>) {
         registry.keep_history::<C>();
     }
 }
 
+/// The `Effect` of a component, which is none.
+macro_rules! no_effect {
+    ($name:ident) => {
+        ()
+    };
+}
+
 macro_rules! groups {
     ($($($name:ident)+;)+) => {$(
-        impl<$($name: NetComponent),+> ComponentGroup for ($($name,)+) {
-            fn register(registry: &mut Registrar<'_>) -> Vec<usize> {
+        impl<$($name: NetComponent),+> Members<($(no_effect!($name),)+)> for ($($name,)+) {
+            const IS_TUPLE: bool = true;
+
+            fn register_members(registry: &mut Registrar<'_>) -> Vec<usize> {
                 vec![$(registry.add_derived::<$name>(),)+]
             }
         }
 
-        impl<$($name: NetComponent + Clone),+> PredictGroup for ($($name,)+) {
-            fn keep_history(registry: &mut Registrar<'_>) {
+        impl<$($name: NetComponent + Clone),+> Histories<($(no_effect!($name),)+)> for ($($name,)+) {
+            fn keep_histories(registry: &mut Registrar<'_>) {
                 $(registry.keep_history::<$name>();)+
             }
         }
@@ -120,4 +182,8 @@ groups! {
     A B C D E F;
     A B C D E F G;
     A B C D E F G H;
+    A B C D E F G H I;
+    A B C D E F G H I J;
+    A B C D E F G H I J K;
+    A B C D E F G H I J K L;
 }

@@ -77,9 +77,9 @@
 //!
 //! # Replication
 //!
-//! [`NetAppExt`] registers components: [`replicate`](NetAppExt::replicate),
-//! [`replicate_group`](NetAppExt::replicate_group), [`replicate_as`](NetAppExt::replicate_as) for
-//! components of other crates, [`replicate_once`](NetAppExt::replicate_once) and
+//! [`NetAppExt`] registers components: [`replicate`](NetAppExt::replicate) for one, or for a tuple
+//! of components that belong together, [`replicate_as`](NetAppExt::replicate_as) for components of
+//! other crates, [`replicate_once`](NetAppExt::replicate_once) and
 //! [`replicate_resource`](NetAppExt::replicate_resource). [`Replicated`] replicates an entity.
 //! Changes are found by Bevy's change detection; a change below the resolution of the wire form
 //! costs nothing.
@@ -158,7 +158,7 @@ mod transform;
 pub use app::{NetAppExt, Registration};
 pub use client::{EntityMap, NetEntityCommandsExt, Predicted, Remote, client_stats};
 pub use codec::{Codec, RelationCodec, WireEntities};
-pub use component::{ComponentGroup, NetComponent, One, PredictGroup, WriteMode};
+pub use component::{ComponentGroup, NetComponent, PredictGroup, WriteMode};
 #[cfg(feature = "diagnostics")]
 pub use diagnostics::NetDiagnosticsPlugin;
 pub use input::{Controls, LocalInput};

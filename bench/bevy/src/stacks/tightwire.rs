@@ -22,7 +22,7 @@ use crate::scene::{FRAME, Interacting, Player, Position, Rotation, add_scene};
 /// Registers the components of a cube as a group.
 pub(super) fn grouped(app: &mut App) {
     app.add_plugins(TightwirePlugins::new("cubes", "1"));
-    app.replicate_group::<(Position, Rotation, Interacting)>();
+    app.replicate::<(Position, Rotation, Interacting)>();
     add_scene(app);
 }
 
@@ -53,7 +53,7 @@ fn at_level(app: &mut App, level: Level) {
     let mut client = TightwireClientPlugin::new("cubes", "1");
     client.config.snapshot = server.config.snapshot;
     app.add_plugins(TightwirePlugins::new("cubes", "1").set(server).set(client));
-    app.replicate_group::<(Position, Rotation, Interacting)>();
+    app.replicate::<(Position, Rotation, Interacting)>();
     add_scene(app);
 }
 

@@ -21,8 +21,8 @@ fn game(app: &mut App) {
     app.replicate::<Health>();
     app.replicate::<Label>();
     app.replicate::<Position>().interpolate();
-    app.replicate_group::<(Position, Heading)>();
-    app.replicate_group::<(Health, Bullet)>();
+    app.replicate::<(Position, Heading)>();
+    app.replicate::<(Health, Bullet)>();
     app.replicate::<Follows>().map_entities();
     app.replicate_as::<ChildOf, _>(RelationCodec);
 }

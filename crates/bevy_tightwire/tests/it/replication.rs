@@ -13,7 +13,7 @@ fn game(app: &mut App) {
     app.add_plugins(TightwirePlugins::new("replication", "1.0"));
     app.replicate::<Health>();
     app.replicate::<Label>();
-    app.replicate_group::<(Position, Heading, Bullet)>().interpolate();
+    app.replicate::<(Position, Heading, Bullet)>().interpolate();
     app.replicate::<Position>();
 }
 
@@ -153,7 +153,7 @@ fn filters_decide_by_the_other_components_of_an_entity() {
         app.add_plugins(TightwirePlugins::new("filters", "1.0"));
         app.replicate::<Label>();
         app.replicate::<Health>().only_if::<With<Player>>();
-        app.replicate_group::<(Position, Heading)>().only_if::<Without<Player>>();
+        app.replicate::<(Position, Heading)>().only_if::<Without<Player>>();
     }
     let mut net = net(1, filtered);
     let server = net.server.world_mut();
@@ -214,11 +214,11 @@ fn bytes_of_flight(register: fn(&mut App)) -> u64 {
 fn a_velocity_that_is_declared_as_one_saves_bytes() {
     let plain = bytes_of_flight(|app| {
         app.add_plugins(TightwirePlugins::new("flight", "1.0"));
-        app.replicate_group::<(Position, Velocity)>();
+        app.replicate::<(Position, Velocity)>();
     });
     let declared = bytes_of_flight(|app| {
         app.add_plugins(TightwirePlugins::new("flight", "1.0"));
-        app.replicate_group::<(Position, Velocity)>().derivative::<Velocity, Position>();
+        app.replicate::<(Position, Velocity)>().derivative::<Velocity, Position>();
     });
     println!("{declared} bytes of {plain}");
     assert!(declared < plain, "{declared} of {plain}");
