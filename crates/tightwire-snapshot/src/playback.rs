@@ -205,6 +205,30 @@ impl Playback {
         Some(read(Row { class, cells: cells? }))
     }
 
+    /// Passes the rows between which an object is interpolated to `read`, and the shown fraction of
+    /// the way from the first to the second, for programs that interpolate by functions of their
+    /// own. Both rows are the same if the next one is not known, or is of another class. `None` if
+    /// the object is not shown.
+    pub fn with_rows_around<R>(
+        &self,
+        id: impl Into<ObjectId>,
+        read: impl FnOnce(Row<'_>, Row<'_>, f64) -> R,
+    ) -> Option<R> {
+        let track = self.ids.get(id.into())?;
+        let (time, history) = (self.clock.time()?, &self.history);
+        let versions = self.tracks[track as usize].versions;
+        let State { stamp, class, cells } = before(history, versions, time)?;
+        let row = Row { class, cells: cells? };
+        let after = history.iter(versions).take_while(|state| f64::from(state.stamp.tick) > time);
+        let after = after.last().filter(|after| after.class == class);
+        let Some((after, cells)) = after.and_then(|after| Some((after, after.cells?))) else {
+            return Some(read(row, row, 0.0));
+        };
+        let way = f64::from(after.stamp.tick) - f64::from(stamp.tick);
+        let fraction = (time - f64::from(stamp.tick)) / way.max(1.0);
+        Some(read(row, Row { class, cells }, fraction.clamp(0.0, 1.0)))
+    }
+
     pub(super) fn protocol(&self) -> &Protocol {
         &self.protocol
     }

@@ -213,6 +213,27 @@ impl<'v, I> View<'v, I> {
         self.world.playback.with_held_row(id, read)
     }
 
+    /// Passes the rows between which an object is interpolated to `read`, and the shown fraction of
+    /// the way: see [`Playback::with_rows_around`]. `None` for an object that is not interpolated,
+    /// or whose offset to its predicted place still fades.
+    pub fn with_rows_around<R>(
+        &self,
+        id: impl Into<ObjectId>,
+        read: impl FnOnce(Row<'_>, Row<'_>, f64) -> R,
+    ) -> Option<R> {
+        let id = id.into();
+        match self.world.shown.contains(id) {
+            true => None,
+            false => self.world.playback.with_rows_around(id, read),
+        }
+    }
+
+    /// Returns the shown part of the newest predicted tick, from 0 to 1.
+    #[must_use]
+    pub fn predicted_fraction(&self) -> f64 {
+        self.world.fraction
+    }
+
     /// Returns the newest cells of an object that have arrived.
     #[must_use]
     pub fn received_row(&self, id: impl Into<ObjectId>) -> Option<Row<'v>> {
