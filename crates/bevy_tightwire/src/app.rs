@@ -2,29 +2,26 @@
 
 use core::any::type_name;
 use core::marker::PhantomData;
-use core::ops::{Deref, DerefMut};
 
 use bevy_app::App;
-use bevy_ecs::change_detection::Mut;
-use bevy_ecs::component::Component;
-use bevy_ecs::component::Mutable;
+use bevy_ecs::component::{Component, Mutable};
 use bevy_ecs::entity::MapEntities;
 use bevy_ecs::event::Event;
 use bevy_ecs::message::Message;
-use bevy_ecs::query::ArchetypeFilter;
 use bevy_ecs::resource::Resource;
 use tightwire::message::Delivery;
 use tightwire::play::Input;
 
-use crate::codec::{Codec, Derived, Mapped, Marker};
-use crate::component::{ComponentGroup, NetComponent, PredictGroup, Registrar, WriteMode};
+use crate::codec::{Codec, Derived, Marker};
+use crate::component::{ComponentGroup, NetComponent, WriteMode};
 use crate::history::History;
 use crate::input::{Controls, LocalInput, TypedInput};
 use crate::message::{
     Channel, ClientChannel, EventPort, FromClient, Mapping, MessagePort, NetData, ServerChannel,
     ToClients, init_queue,
 };
-use crate::registry::{Audience, ColumnSettings, Filter, Filters, GroupEntry, Registry};
+use crate::registration::{Registration, one, with_registry};
+use crate::registry::{Filters, GroupEntry};
 use crate::resource::{self, ResourceCodec, ResourceCopy};
 
 /// Registration of components, messages and the input. Both sides register the same; the order does
@@ -119,30 +116,8 @@ pub trait NetAppExt {
         E: for<'a> Event<Trigger<'a>: Default> + NetData + MapEntities + Clone;
 }
 
-/// A registered component or group, whose settings these methods change. It derefs to the [`App`],
-/// so that calls can be chained.
-pub struct Registration<'a, G> {
-    app: &'a mut App,
-    places: Vec<usize>,
-    group: Option<usize>,
-    typed: PhantomData<fn() -> G>,
-}
-
-/// Calls `run` with the registry, which is created if the plugin was not added yet.
-fn with_registry<R>(app: &mut App, run: impl FnOnce(&mut Registrar<'_>) -> R) -> R {
-    app.init_resource::<Registry>();
-    app.world_mut().resource_scope(|world, mut registry: Mut<'_, Registry>| {
-        run(&mut Registrar { registry: &mut registry, components: world })
-    })
-}
-
 fn add_channel(app: &mut App, channel: impl Channel + 'static) {
     with_registry(app, |registrar| registrar.registry.channels.push(Box::new(channel)));
-}
-
-fn one<C>(app: &mut App, place: usize) -> Registration<'_, C> {
-    let registration = Registration { app, places: vec![place], group: None, typed: PhantomData };
-    registration.set(|settings| settings.is_loose = true)
 }
 
 impl NetAppExt for App {
@@ -281,121 +256,5 @@ impl NetAppExt for App {
         add_channel(self, ServerChannel::new(delivery, Some(Mapping::<E>::new()), port));
         init_queue::<ToClients<E>>(self.world_mut());
         self
-    }
-}
-
-impl<G> Registration<'_, G> {
-    fn set(self, set: impl Fn(&mut ColumnSettings)) -> Self {
-        with_registry(self.app, |registrar| {
-            for &place in &self.places {
-                set(&mut registrar.registry.columns[place].settings);
-            }
-        });
-        self
-    }
-
-    /// Predicts the components on entities that a client owns: its fixed systems step them, and the
-    /// server corrects them.
-    pub fn predict(self) -> Self
-    where
-        G: PredictGroup,
-    {
-        with_registry(self.app, G::keep_history);
-        self
-    }
-
-    /// Interpolates numbers, vectors, angles and rotations of the components between snapshots. A
-    /// component that is not interpolated changes when playback reaches the tick of the change.
-    /// Predicted components are interpolated between the last two ticks, and their corrections
-    /// fade.
-    pub fn interpolate(self) -> Self {
-        self.set(|settings| settings.is_interpolated = true)
-    }
-
-    /// Replicates the components only to the owner of an entity.
-    pub fn owner_only(self) -> Self {
-        self.set(|settings| settings.audience = Audience::Owner)
-    }
-
-    /// Replicates the components to everybody but the owner of an entity.
-    pub fn except_owner(self) -> Self {
-        self.set(|settings| settings.audience = Audience::Others)
-    }
-
-    /// Adds an optional component to the group: an entity of the group may have it or not. If this
-    /// is not the registration of a group, the component is replicated on any entity.
-    pub fn optional<C: NetComponent>(self) -> Self {
-        with_registry(self.app, |registrar| {
-            let place = registrar.add_derived::<C>();
-            match self.group {
-                Some(group) => registrar.registry.groups[group].optional.push(place),
-                None => registrar.registry.columns[place].settings.is_loose = true,
-            }
-        });
-        self
-    }
-
-    /// Replicates the components only on entities that pass a filter, such as `With<Player>` or
-    /// `Or<(With<Player>, Without<Hidden>)>`. An entity that passes, or no longer passes, since
-    /// other components were inserted or removed, gets or loses the components on clients.
-    ///
-    /// Called several times, one of the filters has to pass; a tuple of filters passes if each does.
-    pub fn only_if<F: ArchetypeFilter + 'static>(self) -> Self {
-        with_registry(self.app, |registrar| {
-            let filter = Filter::new::<F>(registrar.components);
-            match self.group {
-                Some(group) => registrar.registry.groups[group].filters.push(filter),
-                None => {
-                    if let Some(&place) = self.places.first() {
-                        registrar.registry.columns[place].filters.push(filter);
-                    }
-                }
-            }
-        });
-        self
-    }
-
-    /// Declares that `V` is the rate of change per second of `P`, both of them components of this
-    /// group: a velocity of a position, for example. The model then predicts `P` from `V`, and
-    /// playback interpolates `P` along a curve. Ignored if this is not the registration of a group.
-    pub fn derivative<V: NetComponent, P: NetComponent>(self) -> Self {
-        with_registry(self.app, |registrar| {
-            let pair = (registrar.add_derived::<V>(), registrar.add_derived::<P>());
-            if let Some(group) = self.group {
-                registrar.registry.groups[group].derivatives.push(pair);
-            }
-        });
-        self
-    }
-}
-
-impl<C: NetComponent + Clone> Registration<'_, C> {
-    /// Maps the entities in the component, which are its fields with `#[entities]`. A client writes
-    /// the component once it has all of these entities.
-    ///
-    /// Call this before [`predict`](Self::predict).
-    pub fn map_entities(self) -> Self {
-        with_registry(self.app, |registrar| registrar.replace::<C, Mapped>(Mapped));
-        self.set(|settings| settings.is_mapped = true)
-    }
-}
-
-impl<G> Deref for Registration<'_, G> {
-    type Target = App;
-
-    fn deref(&self) -> &App {
-        self.app
-    }
-}
-
-impl<G> DerefMut for Registration<'_, G> {
-    fn deref_mut(&mut self) -> &mut App {
-        self.app
-    }
-}
-
-impl<G> core::fmt::Debug for Registration<'_, G> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Registration").field("places", &self.places).finish_non_exhaustive()
     }
 }

@@ -41,8 +41,11 @@ pub(crate) struct Class {
     /// Place of each component in the row, by its place in [`Replication::columns`]; `None` if
     /// objects of the class cannot have it.
     pub(crate) fields: Vec<Option<Place>>,
-    /// Names of the fields of predicted components.
-    pub(crate) predicted: Vec<String>,
+    /// Names of the fields of predicted components, and their tolerances; `None` for that of the
+    /// client's configuration.
+    pub(crate) predicted: Vec<(String, Option<u32>)>,
+    /// A function of the game interpolates one of the components.
+    pub(crate) is_smooth: bool,
     pub(crate) width: usize,
 }
 
@@ -275,11 +278,15 @@ impl Class {
         let predicted = (0..columns.len())
             .filter(|&place| columns[place].settings.is_predicted)
             .filter(|&place| required.contains(&place) || is_optional(place))
-            .map(|place| names[place].clone())
+            .map(|place| (names[place].clone(), columns[place].settings.tolerance()))
             .collect();
+        let is_smooth = (0..columns.len()).any(|place| {
+            columns[place].settings.is_smooth && (required.contains(&place) || is_optional(place))
+        });
         let shape = Shape::Struct { name: name.as_str().into(), fields };
         let schema = Schema::new(shape).unwrap_or_default();
-        Self { name, schema, group, fields: vec![None; columns.len()], predicted, width: 0 }
+        let fields = vec![None; columns.len()];
+        Self { name, schema, group, fields, predicted, is_smooth, width: 0 }
     }
 
     /// Finds the cells of each component.

@@ -1,10 +1,11 @@
 //! One replicated component: the typed code behind an untyped interface.
 
 use bevy_ecs::change_detection::{DetectChanges, Ref, Tick};
-use bevy_ecs::component::Component;
+use bevy_ecs::component::{Component, ComponentMutability};
 use bevy_ecs::entity::Entity;
 use bevy_ecs::query::{QueryState, With};
 use bevy_ecs::world::{EntityRef, EntityWorldMut, World};
+use tightwire::ObjectId;
 use tightwire::schema::Schema;
 use tightwire::snapshot::{Config, Protocol, ProtocolError, Row, RowBuffer};
 use tightwire::stream::{ReadStream, Shape, WriteStream};
@@ -13,7 +14,7 @@ use crate::client::EntityMap;
 use crate::codec::{Codec, WireEntities};
 use crate::component::WriteMode;
 use crate::history::History;
-use crate::server::{NetSlot, Replicated};
+use crate::server::{Collector, NetSlot, Replicated};
 
 /// A replicated component. Erasure is per component and not per value: everything that knows the
 /// type is behind these functions, and nothing casts a pointer.
@@ -58,8 +59,49 @@ pub(crate) trait Column: Send + Sync {
 
     fn forget(&mut self, entity: Entity);
 
-    /// Gives access to the type, for [`keep_history`](crate::component::Registrar::keep_history).
+    /// Rounds the component of an entity to the resolution of the wire form.
+    fn round(&mut self, entity: &mut EntityWorldMut<'_>);
+
+    /// Writes the component of an entity of a client between two states, by the function of the
+    /// game.
+    fn write_between(&mut self, world: &mut World, entity: Entity, between: Between<'_>)
+    -> Written;
+
+    /// Writes the component between its kept values after a tick and after the one before it, by
+    /// the function of the game; returns whether there are such values.
+    fn show_kept(&self, entity: &mut EntityWorldMut<'_>, tick: u32, fraction: f32) -> bool;
+
+    /// Writes past cells of entities on a server, where they differ from the present. Returns the
+    /// way back.
+    fn rewind(&mut self, world: &mut World, past: &[(Entity, &[u32])]) -> Undo;
+
+    /// Gives access to the [`TypedSettings`].
     fn as_any(&mut self) -> &mut dyn core::any::Any;
+}
+
+/// A function that puts the present back into the world.
+pub(crate) type Undo = Box<dyn FnOnce(&mut World)>;
+
+/// The cells between which a component is interpolated, and the fraction of the way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Between<'c> {
+    pub(crate) before: &'c [u32],
+    pub(crate) after: &'c [u32],
+    pub(crate) fraction: f32,
+}
+
+/// Settings of a component that depend on its type.
+pub(crate) struct TypedSettings<C> {
+    /// Values after the last ticks; `None` if the component is not predicted.
+    pub(crate) history: Option<History<C>>,
+    /// The game's function that interpolates; `None` if the layout does.
+    pub(crate) between: Option<fn(&C, &C, f32) -> C>,
+}
+
+impl<C> Default for TypedSettings<C> {
+    fn default() -> Self {
+        Self { history: None, between: None }
+    }
 }
 
 /// The outcome of writing a component.
@@ -83,7 +125,7 @@ pub(crate) struct ColumnOf<C: Component, K> {
     codec: K,
     protocol: Option<Protocol>,
     query: Option<SlotQuery<C>>,
-    pub(crate) history: Option<History<C>>,
+    pub(crate) typed: TypedSettings<C>,
     packet: Vec<u8>,
     row: RowBuffer,
 }
@@ -96,7 +138,7 @@ impl<C: Component, K: Codec<C>> ColumnOf<C, K> {
             codec,
             protocol: None,
             query: None,
-            history: None,
+            typed: TypedSettings::default(),
             packet: Vec::new(),
             row: RowBuffer::default(),
         }
@@ -119,10 +161,19 @@ impl<C: Component, K: Codec<C>> ColumnOf<C, K> {
     }
 
     fn decode(&self, cells: &[u32], entities: &mut WireEntities<'_>) -> Option<C> {
+        Self::decode_value(&self.codec, self.protocol.as_ref(), cells, entities)
+    }
+
+    fn decode_value(
+        codec: &K,
+        protocol: Option<&Protocol>,
+        cells: &[u32],
+        entities: &mut WireEntities<'_>,
+    ) -> Option<C> {
         let row = Row { class: 0, cells };
-        self.protocol.as_ref()?.packet_of(row, |packet| {
+        protocol?.packet_of(row, |packet| {
             let mut stream = ReadStream::new(packet);
-            self.codec.read(&mut stream, entities).ok()
+            codec.read(&mut stream, entities).ok()
         })?
     }
 }
@@ -216,7 +267,7 @@ where
     }
 
     fn record(&mut self, entity: EntityRef<'_>, tick: u32) {
-        if let Some(history) = &mut self.history {
+        if let Some(history) = &mut self.typed.history {
             history.record(entity, tick);
         }
     }
@@ -231,8 +282,8 @@ where
         let map = world.resource::<EntityMap>();
         let mut map = |entity| map.map(entity);
         let mut entities = WireEntities::new(&mut map);
-        let Self { codec, protocol, packet, row, history, .. } = self;
-        let kept = history.as_ref().and_then(|history| history.get(entity, tick)?);
+        let Self { codec, protocol, packet, row, typed, .. } = self;
+        let kept = typed.history.as_ref().and_then(|history| history.get(entity, tick)?);
         let is_exact = kept.is_some_and(|value| {
             let protocol = protocol.as_ref();
             Self::quantise_value(codec, protocol, value, &mut entities, packet, row).is_ok()
@@ -242,7 +293,7 @@ where
         // prediction is kept in full precision.
         let value = if is_exact { None } else { self.decode(cells, &mut entities) };
         let Ok(mut entity) = world.get_entity_mut(entity) else { return };
-        match (value, &self.history) {
+        match (value, &self.typed.history) {
             (Some(value), _) if self.codec.is_present(&value) => {
                 C::Mutability::write_silently(&mut entity, value);
             }
@@ -252,19 +303,107 @@ where
     }
 
     fn put_back(&mut self, entity: &mut EntityWorldMut<'_>, tick: u32) {
-        if let Some(history) = &self.history {
+        if let Some(history) = &self.typed.history {
             history.restore(entity, tick);
         }
     }
 
     fn forget(&mut self, entity: Entity) {
-        if let Some(history) = &mut self.history {
+        if let Some(history) = &mut self.typed.history {
             history.forget(entity);
         }
     }
 
+    fn round(&mut self, entity: &mut EntityWorldMut<'_>) {
+        let Some(value) = entity.get::<C>().filter(|_| C::Mutability::MUTABLE) else { return };
+        let mut map = |_| None;
+        let mut entities = WireEntities::new(&mut map);
+        let Self { codec, protocol, packet, row, .. } = self;
+        let protocol = protocol.as_ref();
+        let quantised =
+            Self::quantise_value(codec, protocol, value, &mut entities, packet, row).is_ok();
+        let rounded = Self::decode_value(codec, protocol, row.row().cells, &mut entities)
+            .filter(|_| quantised);
+        // References to entities are not numbers.
+        if let Some(rounded) = rounded.filter(|_| entities.missing().is_none()) {
+            C::Mutability::write_silently(entity, rounded);
+        }
+    }
+
+    fn write_between(
+        &mut self,
+        world: &mut World,
+        entity: Entity,
+        between: Between<'_>,
+    ) -> Written {
+        let Some(interpolate) = self.typed.between else {
+            return self.write(world, entity, between.before);
+        };
+        let map = world.resource::<EntityMap>();
+        let mut map = |entity| map.map(entity);
+        let mut entities = WireEntities::new(&mut map);
+        let before = self.decode(between.before, &mut entities);
+        let after = self.decode(between.after, &mut entities);
+        let (Some(before), Some(after)) = (before, after) else { return Written::Refused };
+        if entities.missing().is_some() {
+            return Written::Waits;
+        }
+        if let Ok(mut entity) = world.get_entity_mut(entity) {
+            let value = interpolate(&before, &after, between.fraction);
+            C::Mutability::write(&mut entity, value);
+        }
+        Written::Done
+    }
+
+    fn show_kept(&self, entity: &mut EntityWorldMut<'_>, tick: u32, fraction: f32) -> bool {
+        let TypedSettings { history: Some(history), between: Some(between) } = &self.typed else {
+            return false;
+        };
+        let kept = |tick| history.get(entity.id(), tick).flatten();
+        let Some(after) = kept(tick) else { return false };
+        let before = tick.checked_sub(1).and_then(kept).unwrap_or(after);
+        let value = between(before, after, fraction);
+        C::Mutability::write(entity, value);
+        true
+    }
+
+    fn rewind(&mut self, world: &mut World, past: &[(Entity, &[u32])]) -> Undo {
+        let collector = world.resource::<Collector>();
+        let Self { codec, protocol, packet, row, .. } = self;
+        let protocol = protocol.as_ref();
+        let mut values: Vec<(Entity, C)> = Vec::new();
+        for &(entity, cells) in past {
+            let Some(present) = world.get::<C>(entity) else { continue };
+            let mut map = |entity| collector.wire_entity(world, entity);
+            let mut entities = WireEntities::new(&mut map);
+            let quantised =
+                Self::quantise_value(codec, protocol, present, &mut entities, packet, row);
+            if quantised.is_ok() && row.row().cells == cells {
+                continue;
+            }
+            let mut map = |wire| collector.entity_of(ObjectId::of_wire_entity(wire)?);
+            let mut entities = WireEntities::new(&mut map);
+            let value = Self::decode_value(codec, protocol, cells, &mut entities);
+            values.extend(value.map(|value| (entity, value)));
+        }
+        swap_all(world, &mut values);
+        Box::new(move |world| swap_all(world, &mut values))
+    }
+
     fn as_any(&mut self) -> &mut dyn core::any::Any {
-        &mut self.history
+        &mut self.typed
+    }
+}
+
+/// Swaps a component of entities with other values.
+fn swap_all<C>(world: &mut World, values: &mut [(Entity, C)])
+where
+    C: Component<Mutability: WriteMode<C>>,
+{
+    for (entity, value) in values {
+        if let Ok(mut entity) = world.get_entity_mut(*entity) {
+            C::Mutability::swap(&mut entity, value);
+        }
     }
 }
 

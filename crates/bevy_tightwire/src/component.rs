@@ -34,6 +34,10 @@ pub trait WriteMode<C: ?Sized>: ComponentMutability {
     /// Writes a component as [`write`](Self::write) does, without marking it as changed where that
     /// is possible.
     fn write_silently(entity: &mut EntityWorldMut<'_>, value: C);
+
+    /// Swaps a component of an entity with a value, if it can be changed in place; returns whether
+    /// it was.
+    fn swap(entity: &mut EntityWorldMut<'_>, value: &mut C) -> bool;
 }
 
 impl<C: Component<Mutability = Self>> WriteMode<C> for Mutable {
@@ -51,6 +55,11 @@ impl<C: Component<Mutability = Self>> WriteMode<C> for Mutable {
             None => drop(entity.insert(value)),
         }
     }
+
+    fn swap(entity: &mut EntityWorldMut<'_>, value: &mut C) -> bool {
+        let place = entity.get_mut::<C>();
+        place.map(|mut place| core::mem::swap(&mut *place, value)).is_some()
+    }
 }
 
 impl<C: Component<Mutability = Self>> WriteMode<C> for Immutable {
@@ -60,6 +69,10 @@ impl<C: Component<Mutability = Self>> WriteMode<C> for Immutable {
 
     fn write_silently(entity: &mut EntityWorldMut<'_>, value: C) {
         entity.insert(value);
+    }
+
+    fn swap(_: &mut EntityWorldMut<'_>, _: &mut C) -> bool {
+        false
     }
 }
 

@@ -12,7 +12,7 @@ use tightwire::play::{
     View,
 };
 use tightwire::session::{Admit, Admitted};
-use tightwire::snapshot::{ChangeKind, RoomId, Row, RowEdit, Scope, SetError, TeamId};
+use tightwire::snapshot::{ChangeKind, OffsetSize, RoomId, Row, RowEdit, Scope, SetError, TeamId};
 use tightwire::token::TokenError;
 use tightwire::transport::Transport;
 use tightwire::{ObjectId, PeerId};
@@ -106,6 +106,13 @@ pub(crate) trait ClientFace: Send + Sync {
     fn is_predicted(&self, id: ObjectId) -> bool;
     fn is_mine(&self, id: ObjectId) -> bool;
     fn row(&self, id: ObjectId, which: Which, read: &mut dyn FnMut(Row<'_>)) -> bool;
+    /// Calls `read` with the rows between which an object is interpolated, and the fraction of the
+    /// way; returns whether it is.
+    fn rows_around(&self, id: ObjectId, read: &mut dyn FnMut(Row<'_>, Row<'_>, f32)) -> bool;
+    /// The shown part of the newest predicted tick.
+    fn predicted_fraction(&self) -> f32;
+    /// Whether a correction of the object still fades.
+    fn is_corrected(&self, id: ObjectId) -> bool;
 
     fn number_of(&self, name: &str) -> Option<u8>;
     fn send_raw(&mut self, number: u8, body: &[u8], route: Route) -> Result<(), SendError>;
@@ -361,6 +368,19 @@ impl<I: Input> ClientFace for ClientOf<I> {
             Which::Held => view.with_held_row(id, read).is_some(),
             Which::Received => view.received_row(id).map(read).is_some(),
         }
+    }
+
+    fn rows_around(&self, id: ObjectId, read: &mut dyn FnMut(Row<'_>, Row<'_>, f32)) -> bool {
+        let read = |before: Row<'_>, after: Row<'_>, part: f64| read(before, after, part as f32);
+        self.view().with_rows_around(id, read).is_some()
+    }
+
+    fn predicted_fraction(&self) -> f32 {
+        self.view().predicted_fraction() as f32
+    }
+
+    fn is_corrected(&self, id: ObjectId) -> bool {
+        self.view().correction(id) != OffsetSize::default()
     }
 
     fn number_of(&self, name: &str) -> Option<u8> {

@@ -1,16 +1,19 @@
 //! Lag compensation: the world as a client saw it.
 
 use core::any::TypeId;
+use core::ops::Range;
 
+use bevy_ecs::change_detection::Mut;
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{Query, Res};
 use bevy_ecs::system::SystemParam;
+use bevy_ecs::world::World;
 
 use crate::classes::Replication;
 use crate::codec::WireEntities;
 use crate::face::PastRows;
-use crate::owner::ConnectedClient;
+use crate::owner::{ConnectedClient, OwnedBy};
 use crate::server::{Collector, NetServer, NetSlot};
 
 /// A system parameter that reads entities as a client saw them when it made the input of this tick,
@@ -121,5 +124,98 @@ impl PastView<'_> {
 impl core::fmt::Debug for PastView<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("PastView").finish_non_exhaustive()
+    }
+}
+
+/// Lag compensation for exclusive systems: the past is put into the world.
+pub trait NetWorldExt {
+    /// Puts the past into the world, as a client saw it when it made the input of this tick, calls
+    /// `read`, and puts the present back: for collision queries that read components, where
+    /// [`LagCompensation`] would have to copy all of them. `None` for the local player, who sees the
+    /// present, and for an entity that is no client.
+    ///
+    /// Replicated components of entities that existed then have the values that the client saw, if
+    /// they differ from the present ones by the resolution of the wire form, and are marked as
+    /// changed, so that systems run by `read` follow. Entities that have spawned since, entities
+    /// that the client owns, immutable components such as `ChildOf`, and components that are not
+    /// replicated stay as they are. Changes that `read` makes to replicated components of other
+    /// entities are lost; return what is to be changed, as the entities that were hit.
+    ///
+    /// ```
+    /// use bevy_ecs::prelude::*;
+    /// use bevy_tightwire::prelude::*;
+    ///
+    /// #[derive(Component, Wire, Default)]
+    /// struct Position(#[wire(spatial, min = -500.0, max = 500.0, resolution = 0.01)] [f32; 2]);
+    ///
+    /// fn shoot(world: &mut World, shooter: Entity, at: f32) {
+    ///     let find = |world: &mut World| {
+    ///         let mut targets = world.query::<(Entity, &Position)>();
+    ///         let hit = |(_, position): &(Entity, &Position)| (position.0[0] - at).abs() < 1.0;
+    ///         targets.iter(world).find(hit).map(|(target, _)| target)
+    ///     };
+    ///     let target = world.rewound(shooter, find).unwrap_or_else(|| find(world));
+    ///     println!("{target:?} is hit");
+    /// }
+    /// # let mut world = World::new();
+    /// # let nobody = world.spawn(Position([5.0, 0.0])).id();
+    /// # shoot(&mut world, nobody, 5.0);
+    /// ```
+    fn rewound<R>(&mut self, client: Entity, read: impl FnOnce(&mut World) -> R) -> Option<R>;
+}
+
+impl NetWorldExt for World {
+    fn rewound<R>(&mut self, client: Entity, read: impl FnOnce(&mut World) -> R) -> Option<R> {
+        let past = PastCells::new(self, client)?;
+        let undo: Vec<_> = self.resource_scope(|world, mut replication: Mut<'_, Replication>| {
+            let columns = replication.columns.iter_mut().zip(&past.columns);
+            let rewind = columns.map(|(entry, list)| {
+                let cells = |range: &Range<usize>| past.cells.get(range.clone()).unwrap_or(&[]);
+                let list: Vec<_> =
+                    list.iter().map(|(entity, range)| (*entity, cells(range))).collect();
+                entry.column.rewind(world, &list)
+            });
+            rewind.collect()
+        });
+        let result = read(self);
+        undo.into_iter().for_each(|undo| undo(self));
+        Some(result)
+    }
+}
+
+/// The cells of replicated components, as a client saw them.
+struct PastCells {
+    cells: Vec<u32>,
+    /// Entities that had a component, and the places of its cells; by column.
+    columns: Vec<Vec<(Entity, Range<usize>)>>,
+}
+
+impl PastCells {
+    fn new(world: &World, client: Entity) -> Option<Self> {
+        let peer = world.get::<ConnectedClient>(client)?.peer?;
+        let server = world.get_resource::<NetServer>()?;
+        let replication = world.get_resource::<Replication>()?;
+        let collector = world.get_resource::<Collector>()?;
+        let mut past =
+            Self { cells: Vec::new(), columns: vec![Vec::new(); replication.columns.len()] };
+        let is_own = |entity| world.get::<OwnedBy>(entity) == Some(&OwnedBy(client));
+        server.0.as_seen_by(peer, &mut |rows| {
+            for (entity, id) in collector.objects().filter(|(entity, _)| !is_own(*entity)) {
+                rows.row(id, &mut |row| {
+                    let class = replication.classes.get(usize::from(row.class));
+                    let fields = class.map_or(&[][..], |class| &class.fields);
+                    for (list, place) in past.columns.iter_mut().zip(fields) {
+                        let Some(cells) = place.as_ref().and_then(|place| place.in_row(row.cells))
+                        else {
+                            continue;
+                        };
+                        let start = past.cells.len();
+                        past.cells.extend_from_slice(cells);
+                        list.push((entity, start..past.cells.len()));
+                    }
+                });
+            }
+        });
+        Some(past)
     }
 }

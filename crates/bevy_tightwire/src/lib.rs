@@ -118,7 +118,8 @@
 //! 5. A predicted spawn has [`PreSpawned`]; a predicted despawn uses
 //!    [`net_despawn`](NetEntityCommandsExt::net_despawn).
 //!
-//! [`LagCompensation`] reads the world as a client saw it.
+//! [`LagCompensation`] reads the world as a client saw it, [`rewound`](NetWorldExt::rewound) puts that
+//! past into the components.
 //!
 //! # Tools
 //!
@@ -146,6 +147,7 @@ mod message;
 mod mode;
 mod owner;
 mod plugin;
+mod registration;
 mod registry;
 mod resource;
 mod server;
@@ -155,7 +157,7 @@ mod test_net;
 #[cfg(feature = "transform")]
 mod transform;
 
-pub use app::{NetAppExt, Registration};
+pub use app::NetAppExt;
 pub use client::{EntityMap, NetEntityCommandsExt, Predicted, Remote, client_stats};
 pub use codec::{Codec, RelationCodec, WireEntities};
 pub use component::{ComponentGroup, NetComponent, PredictGroup, WriteMode};
@@ -164,7 +166,7 @@ pub use diagnostics::NetDiagnosticsPlugin;
 pub use input::{Controls, LocalInput};
 #[cfg(feature = "inspect")]
 pub use inspect::{ComponentBytes, NetInspectPlugin, NetInspection};
-pub use lag::{LagCompensation, PastView};
+pub use lag::{LagCompensation, NetWorldExt, PastView};
 pub use message::{FromClient, NetData, NetTriggerExt, Recipients, ToClients, When};
 pub use mode::{
     ClientState, Disconnected, NetCommandsExt, NetMode, ServerState, has_authority,
@@ -172,6 +174,7 @@ pub use mode::{
 };
 pub use owner::{ConnectedClient, ConnectionLost, LocalClient, Owned, OwnedBy, Owns, Simulated};
 pub use plugin::{NetworkSet, TightwireClientPlugin, TightwirePlugins, TightwireServerPlugin};
+pub use registration::Registration;
 pub use server::{
     ClientRooms, ClientTeam, NetPriority, NetScope, PreSpawned, Replicated, Viewer, object_of,
 };
@@ -188,10 +191,10 @@ pub mod prelude {
         ClientRooms, ClientState, ClientTeam, ConnectedClient, Controls, Disconnected, EntityMap,
         FromClient, LagCompensation, LocalClient, LocalInput, NetAppExt, NetCommandsExt,
         NetComponent, NetEntityCommandsExt, NetMode, NetPriority, NetScope, NetTick, NetTriggerExt,
-        NetworkSet, Owned, OwnedBy, Owns, PreSpawned, Predicted, Recipients, RelationCodec, Remote,
-        Replicated, ServerState, Simulated, TightwireClientPlugin, TightwirePlugins,
-        TightwireServerPlugin, ToClients, Viewer, When, has_authority, has_local_player,
-        is_connected, is_replaying,
+        NetWorldExt, NetworkSet, Owned, OwnedBy, Owns, PreSpawned, Predicted, Recipients,
+        RelationCodec, Remote, Replicated, ServerState, Simulated, TightwireClientPlugin,
+        TightwirePlugins, TightwireServerPlugin, ToClients, Viewer, When, has_authority,
+        has_local_player, is_connected, is_replaying,
     };
     pub use tightwire::Wire;
     pub use tightwire::message::Delivery;

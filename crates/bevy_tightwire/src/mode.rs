@@ -272,7 +272,8 @@ pub(crate) fn declare(world: &World) -> Option<Game> {
             ..ObjectConfig::default()
         };
         game = game.object_of(&class.name, class.schema.clone(), config);
-        let predicted: Vec<_> = class.predicted.iter().map(String::as_str).collect();
+        let predicted: Vec<_> =
+            class.predicted.iter().map(|(field, codes)| (field.as_str(), *codes)).collect();
         game = game.predict_fields(&class.name, &predicted);
     }
     for channel in &world.resource::<Registry>().channels {

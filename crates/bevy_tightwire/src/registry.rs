@@ -10,7 +10,7 @@ use bevy_ecs::world::World;
 use std::sync::Arc;
 
 use crate::codec::{Codec, Derived};
-use crate::column::{Column, ColumnOf};
+use crate::column::{Column, ColumnOf, TypedSettings};
 use crate::component::{NetComponent, Registrar, WriteMode};
 use crate::history::{History, LocalState};
 use crate::input::{InputKit, NoInput};
@@ -62,6 +62,21 @@ pub(crate) struct ColumnSettings {
     pub(crate) is_once: bool,
     /// The component names other entities.
     pub(crate) is_mapped: bool,
+    /// A function of the game interpolates the component.
+    pub(crate) is_smooth: bool,
+    /// The side that simulates the component rounds it to the resolution of the wire form.
+    pub(crate) is_rounded: bool,
+    /// Difference, in codes, up to which the component counts as predicted correctly; `None` for
+    /// that of the client's configuration.
+    pub(crate) tolerance: Option<u32>,
+}
+
+impl ColumnSettings {
+    /// The tolerance of predictions; `None` for that of the client's configuration.
+    pub(crate) fn tolerance(self) -> Option<u32> {
+        // If both sides round, only noise of the computation is left.
+        self.tolerance.or(self.is_rounded.then_some(1))
+    }
 }
 
 /// The clients that get a component.
@@ -174,24 +189,34 @@ impl Registrar<'_> {
         C: Component<Mutability: WriteMode<C>>,
         K: Codec<C>,
     {
-        let type_id = TypeId::of::<C>();
-        let entry = self.registry.columns.iter_mut().find(|entry| entry.type_id == type_id);
-        if let Some(entry) = entry {
-            entry.column = Box::new(ColumnOf::<C, K>::new(codec));
+        let mut column = ColumnOf::<C, K>::new(codec);
+        if let Some(typed) = self.typed::<C>() {
+            column.typed = core::mem::take(typed);
         }
+        if let Some(entry) = self.entry::<C>() {
+            entry.column = Box::new(column);
+        }
+    }
+
+    fn entry<C: Component>(&mut self) -> Option<&mut ColumnEntry> {
+        let type_id = TypeId::of::<C>();
+        self.registry.columns.iter_mut().find(|entry| entry.type_id == type_id)
+    }
+
+    /// Returns the settings of a component that depend on its type.
+    pub(crate) fn typed<C: Component>(&mut self) -> Option<&mut TypedSettings<C>> {
+        self.entry::<C>()?.column.as_any().downcast_mut()
     }
 
     pub(crate) fn keep_history<C>(&mut self)
     where
         C: Component<Mutability: WriteMode<C>> + Clone,
     {
-        let type_id = TypeId::of::<C>();
-        let entry = self.registry.columns.iter_mut().find(|entry| entry.type_id == type_id);
-        if let Some(entry) = entry {
+        if let Some(typed) = self.typed::<C>() {
+            typed.history = Some(History::new(C::clone));
+        }
+        if let Some(entry) = self.entry::<C>() {
             entry.settings.is_predicted = true;
-            if let Some(history) = entry.column.as_any().downcast_mut::<Option<History<C>>>() {
-                *history = Some(History::new(C::clone));
-            }
         }
     }
 }

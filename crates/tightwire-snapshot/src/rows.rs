@@ -268,25 +268,25 @@ impl Protocol {
     /// not differ.
     #[must_use]
     pub fn first_difference(&self, one: Row<'_>, other: Row<'_>, tolerance: u32) -> Option<usize> {
-        self.first_difference_among(one, other, tolerance, |_| true)
+        self.first_difference_among(one, other, |_| Some(tolerance))
     }
 
-    /// Returns the first difference as [`first_difference`](Self::first_difference) does, of those
-    /// groups only for whose place `is_compared` returns true.
+    /// Returns the first difference as [`first_difference`](Self::first_difference) does, with a
+    /// tolerance for each group, by its place. A group without one is not compared.
     #[must_use]
     pub fn first_difference_among(
         &self,
         one: Row<'_>,
         other: Row<'_>,
-        tolerance: u32,
-        is_compared: impl Fn(usize) -> bool,
+        tolerance: impl Fn(usize) -> Option<u32>,
     ) -> Option<usize> {
         let layout = self.layout(one.class).filter(|_| one.class == other.class)?;
         if one.cells == other.cells {
             return None;
         }
-        let mut places = (0..layout.groups.len()).filter(|&place| is_compared(place));
-        places.find(|&place| layout.differs(place, one, other, tolerance))
+        (0..layout.groups.len()).find(|&place| {
+            tolerance(place).is_some_and(|codes| layout.differs(place, one, other, codes))
+        })
     }
 
     /// Writes the row between two rows of the same class into `shown`: continuous groups by

@@ -3,6 +3,7 @@
 mod map;
 mod predict;
 mod replica;
+mod smooth;
 
 use bevy_app::prelude::*;
 use bevy_ecs::change_detection::Mut;

@@ -199,18 +199,24 @@ impl ClientReplica {
         let mut row = core::mem::take(&mut self.row);
         for id in self.predicted.clone() {
             let Some(object) = self.objects.get_mut(&id) else { continue };
-            let entity = world.get_entity(object.entity).ok();
-            let Some(entity) = entity.filter(|entity| !entity.contains::<Disabled>()) else {
+            let entity = world.get_entity_mut(object.entity).ok();
+            let Some(mut entity) = entity.filter(|entity| !entity.contains::<Disabled>()) else {
                 scene.remove(id);
                 object.stepped_at = None;
                 continue;
             };
+            for entry in &mut replication.columns {
+                if entry.settings.is_predicted && entry.settings.is_rounded {
+                    entry.column.round(&mut entity);
+                }
+            }
             if !scene.row(id, &mut |state| row.copy_from(state)) {
                 continue;
             }
             let Some(class) = replication.classes.get(usize::from(row.row().class)) else {
                 continue;
             };
+            let Ok(entity) = world.get_entity(object.entity) else { continue };
             let map = world.resource::<EntityMap>();
             for (column, entry) in replication.columns.iter_mut().enumerate() {
                 let (true, Some(place)) = (entry.settings.is_predicted, &class.fields[column])
@@ -291,8 +297,10 @@ impl ClientReplica {
         client: &dyn ClientFace,
     ) {
         let mut row = core::mem::take(&mut self.row);
+        let fraction = client.predicted_fraction();
         for id in &self.predicted {
             let Some(object) = self.objects.get_mut(id) else { continue };
+            let is_corrected = client.is_corrected(*id);
             if !client.row(*id, Which::Shown, &mut |shown| row.copy_from(shown)) {
                 continue;
             }
@@ -302,6 +310,13 @@ impl ClientReplica {
             for (column, entry) in replication.columns.iter_mut().enumerate() {
                 let settings = entry.settings;
                 if !settings.is_predicted || !settings.is_interpolated {
+                    continue;
+                }
+                if let (true, Some(tick)) = (settings.is_smooth && !is_corrected, object.stepped_at)
+                    && let Ok(mut entity) = world.get_entity_mut(object.entity)
+                    && entry.column.show_kept(&mut entity, tick, fraction)
+                {
+                    object.is_shown = true;
                     continue;
                 }
                 let place = class.fields[column].as_ref();

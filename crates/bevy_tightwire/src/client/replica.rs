@@ -3,7 +3,7 @@
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{ChildOf, Children, Resource, With, World};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use tightwire::ObjectId;
 use tightwire::snapshot::{ChangeKind, Row, RowBuffer};
 
@@ -13,7 +13,7 @@ use crate::classes::Replication;
 use crate::column::Written;
 use crate::face::{ClientFace, Which};
 use crate::owner::{LocalClient, OwnedBy, Simulated};
-use crate::registry::{ColumnSettings, Registry};
+use crate::registry::{ColumnEntry, ColumnSettings, Registry};
 
 /// Marks an entity that stands for one of the server.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -25,12 +25,15 @@ pub(crate) struct ClientReplica {
     pub(super) objects: HashMap<ObjectId, Object>,
     /// Objects that were predicted in the last frame, sorted.
     pub(super) predicted: Vec<ObjectId>,
+    /// Objects with a component that a function of the game interpolates. They are written in each
+    /// frame: such a component can change while no cell does.
+    pub(super) smooth: BTreeSet<ObjectId>,
     /// Objects with a component that contains an entity which this client does not have yet.
-    waiting: HashSet<ObjectId>,
+    pub(super) waiting: HashSet<ObjectId>,
     /// Objects whose owner may have changed.
     ownership: Vec<ObjectId>,
     changes: Vec<(ObjectId, ChangeKind)>,
-    held: RowBuffer,
+    pub(super) held: RowBuffer,
     pub(super) row: RowBuffer,
     /// Entities that this client has spawned in advance, in this step.
     pub(super) prespawned: Vec<Entity>,
@@ -42,7 +45,7 @@ pub(super) struct Object {
     pub(super) entity: Entity,
     class: u16,
     /// Cells of each component that were written last, by the place of the component.
-    cells: Vec<Option<Vec<u32>>>,
+    pub(super) cells: Vec<Option<Vec<u32>>>,
     /// The predicted row after the last step.
     pub(super) stepped: RowBuffer,
     /// Tick of that step; `None` before the first.
@@ -62,6 +65,39 @@ impl Object {
             is_shown: false,
         }
     }
+
+    /// Writes a component from its cells, if these differ from those that were written last. `None`
+    /// removes it. If it contains an entity that is missing, the object waits for that.
+    pub(super) fn write_component(
+        &mut self,
+        world: &mut World,
+        entry: &mut ColumnEntry,
+        column: usize,
+        id: ObjectId,
+        cells: Option<&[u32]>,
+        waiting: &mut HashSet<ObjectId>,
+    ) {
+        let applied = &mut self.cells[column];
+        if applied.as_deref() == cells {
+            return;
+        }
+        let Some(cells) = cells else {
+            if let Ok(mut entity) = world.get_entity_mut(self.entity) {
+                entry.column.remove(&mut entity);
+            }
+            *applied = None;
+            return;
+        };
+        match entry.column.write(world, self.entity, cells) {
+            Written::Done => {
+                let place = applied.get_or_insert_default();
+                place.clear();
+                place.extend_from_slice(cells);
+            }
+            Written::Waits => drop(waiting.insert(id)),
+            Written::Refused => log::warn!("the server sent no valid `{}`", entry.name),
+        }
+    }
 }
 
 /// Selection of the components of an object that are written.
@@ -70,11 +106,17 @@ enum Part {
     All,
     /// Components that are not predicted.
     NotPredicted,
+    /// Components that no function of the game interpolates.
+    NotSmooth,
 }
 
 impl Part {
     fn contains(self, settings: ColumnSettings) -> bool {
-        self == Self::All || !settings.is_predicted
+        match self {
+            Self::All => true,
+            Self::NotPredicted => !settings.is_predicted,
+            Self::NotSmooth => !settings.is_smooth,
+        }
     }
 }
 
@@ -142,6 +184,7 @@ impl ClientReplica {
         self.changes = changes;
         has_spawned |= self.objects.len() > before;
         has_spawned |= self.follow_prediction(world, replication, client);
+        self.show_all_smooth(world, replication, client);
         let mut ownership = core::mem::take(&mut self.ownership);
         for id in ownership.drain(..) {
             self.set_owned(world, client, id);
@@ -257,6 +300,7 @@ impl ClientReplica {
         let Some(object) = self.objects.remove(&id) else { return };
         world.resource_mut::<EntityMap>().remove(id);
         self.waiting.remove(&id);
+        self.smooth.remove(&id);
         self.forget_references(world, replication, id, object.entity);
         for entry in &mut replication.columns {
             entry.column.forget(object.entity);
@@ -313,7 +357,11 @@ impl ClientReplica {
             }
             let is_new = !self.objects.contains_key(&id);
             self.entity_of(world, replication, id);
-            self.write(world, replication, id, shown.row(), held.row(), Part::All);
+            self.write(world, replication, id, shown.row(), held.row(), Part::NotSmooth);
+            let class = replication.classes.get(usize::from(shown.row().class));
+            if class.is_some_and(|class| class.is_smooth) {
+                self.smooth.insert(id);
+            }
             if is_new {
                 self.set_owned(world, client, id);
             }
@@ -358,27 +406,7 @@ impl ClientReplica {
             }
             let row = if entry.settings.is_interpolated { shown } else { held };
             let cells = class.fields[column].as_ref().and_then(|place| place.in_row(row.cells));
-            let applied = &mut object.cells[column];
-            if applied.as_deref() == cells {
-                continue;
-            }
-            let Some(cells) = cells else {
-                if let Ok(mut entity) = world.get_entity_mut(object.entity) {
-                    entry.column.remove(&mut entity);
-                }
-                *applied = None;
-                continue;
-            };
-            let written = entry.column.write(world, object.entity, cells);
-            match written {
-                Written::Done => {
-                    let place = applied.get_or_insert_default();
-                    place.clear();
-                    place.extend_from_slice(cells);
-                }
-                Written::Waits => drop(self.waiting.insert(id)),
-                Written::Refused => log::warn!("the server sent no valid `{}`", entry.name),
-            }
+            object.write_component(world, entry, column, id, cells, &mut self.waiting);
         }
     }
 

@@ -88,6 +88,11 @@ impl Collector {
         self.slots.get(slot.0 as usize)?.map(|slot| slot.id)
     }
 
+    /// Iterates over the replicated entities and their objects.
+    pub(crate) fn objects(&self) -> impl Iterator<Item = (Entity, ObjectId)> {
+        self.slots.iter().flatten().map(|slot| (slot.entity, slot.id))
+    }
+
     /// Returns the entity of an object.
     pub(crate) fn entity_of(&self, id: ObjectId) -> Option<Entity> {
         self.by_id.get(&id).copied()
@@ -162,6 +167,12 @@ impl Collector {
             let entities = self.slots.iter().flatten().map(|slot| slot.entity);
             self.relevancy.start_over(world, entities);
         }
+        let is_rounded = replication.columns.iter().any(|entry| entry.settings.is_rounded);
+        if is_rounded {
+            for &entity in &self.spawned {
+                round_all(world, replication, entity);
+            }
+        }
         self.spawn_new(world, replication, server);
         if let Some(last) = self.last {
             self.scan(world, replication, Since { last, now: world.read_change_tick() });
@@ -177,9 +188,25 @@ impl Collector {
             self.changed.extend(filtered.iter().map(|&column| (place, column)));
         }
         self.changed.append(&mut self.unresolved);
+        if is_rounded {
+            self.round_changed(world, replication);
+        }
         self.write_changed(world, replication, server);
         relevancy::write(world, self, server);
         self.last = Some(now);
+    }
+
+    /// Rounds the changed components that are to be rounded, before they are quantised.
+    fn round_changed(&self, world: &mut World, replication: &mut Replication) {
+        for &(place, column) in &self.changed {
+            let entry = &mut replication.columns[column];
+            let slot = self.slots.get(place as usize).copied().flatten();
+            if let Some(slot) = slot.filter(|_| entry.settings.is_rounded)
+                && let Ok(mut entity) = world.get_entity_mut(slot.entity)
+            {
+                entry.column.round(&mut entity);
+            }
+        }
     }
 
     fn scan(&mut self, world: &World, replication: &mut Replication, since: Since) {
@@ -336,7 +363,7 @@ impl Collector {
 
     /// Returns the wire form of an entity, which stands for its object id; `None` if the entity is
     /// not replicated.
-    fn wire_entity(&self, world: &World, entity: Entity) -> Option<Entity> {
+    pub(crate) fn wire_entity(&self, world: &World, entity: Entity) -> Option<Entity> {
         self.id_of(*world.get::<NetSlot>(entity)?)?.to_wire_entity()
     }
 }
@@ -358,13 +385,22 @@ fn quantise<'c>(
     }
 }
 
+/// Rounds all components of an entity that are to be rounded.
+fn round_all(world: &mut World, replication: &mut Replication, entity: Entity) {
+    let Ok(mut entity) = world.get_entity_mut(entity) else { return };
+    for entry in replication.columns.iter_mut().filter(|entry| entry.settings.is_rounded) {
+        entry.column.round(&mut entity);
+    }
+}
+
 /// Returns the row of an entity whose spawn a client predicts.
 pub(crate) fn predicted_row<'r>(
-    world: &World,
+    world: &mut World,
     replication: &mut Replication,
     entity: Entity,
     row: &'r mut RowBuffer,
 ) -> Row<'r> {
+    round_all(world, replication, entity);
     let mut collector = Collector { row: core::mem::take(row), ..Collector::default() };
     collector.make_row(world, replication, entity);
     *row = collector.row;

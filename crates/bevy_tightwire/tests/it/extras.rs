@@ -9,7 +9,7 @@ use bevy_tightwire::{NetDiagnosticsPlugin, TransformCodec};
 use bevy_transform::components::Transform;
 use tightwire::FloatRange;
 
-use crate::game::{Health, Position, all, count, net, seconds};
+use crate::game::{Bullet, Health, Position, all, count, net, remote, seconds};
 
 #[derive(Resource, Wire, Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Round(u16);
@@ -64,6 +64,51 @@ fn the_server_sees_what_a_client_saw() {
     let then = net.server.world().resource::<SeenBy>().0[0];
     // 64 ticks of 0.1: a round trip of 100 ms and the jitter buffer are 6 to 20 ticks.
     assert!((0.5..2.5).contains(&(now - then)), "{now} {then}");
+}
+
+#[test]
+fn the_past_is_put_into_components_and_back() {
+    let mut net = net(2, game);
+    net.run(seconds(1.0));
+    let [client, other] = crate::visibility::clients(&mut net)[..] else { panic!("two clients") };
+    let server = net.server.world_mut();
+    // Its own entity is in the present, since a client predicts it.
+    let own = server.spawn((Replicated, OwnedBy(client), Position([0.0, 0.0]))).id();
+    let target = server.spawn((Replicated, OwnedBy(other), Position([0.0, 0.0]))).id();
+    let still = server.spawn((Replicated, Health(7), Position([0.0, 9.0]))).id();
+    net.run(seconds(3.0));
+    let server = net.server.world_mut();
+    server.entity_mut(still).insert(Bullet);
+    let newcomer = server.spawn((Replicated, Position([50.0, 0.0]))).id();
+    let all = [own, target, still, newcomer];
+    let positions = |world: &World| all.map(|entity| *world.get::<Position>(entity).unwrap());
+    let present = positions(server);
+    let past = server
+        .rewound(client, |world| {
+            world.get_mut::<Position>(target).unwrap().0[1] = 77.0;
+            let past = positions(world);
+            // Again, for the other client: its own entity is the target.
+            let others = world.rewound(other, |world| positions(world)).unwrap();
+            assert_eq!(others[1].0, [past[1].0[0], 77.0]);
+            assert!(others[0].0[0] < past[0].0[0]);
+            past
+        })
+        .unwrap();
+    assert_eq!(past[0], present[0]);
+    let back = present[1].0[0] - past[1].0[0];
+    assert!((0.5..2.5).contains(&back), "{back}");
+    assert!((0.5..2.5).contains(&(present[2].0[0] - past[2].0[0])), "{past:?} {present:?}");
+    assert_eq!(past[3], present[3], "it did not exist");
+    assert_eq!(positions(server), present, "bit by bit, and without the change");
+    assert_eq!(server.rewound(own, |_| ()), None, "no client");
+
+    // It is as the client saw it when it made the input of this tick, some 100 ms ago.
+    net.run(seconds(1.0));
+    let seen = remote(&net, 0, target).unwrap();
+    let shown = net.clients[0].world().get::<Position>(seen).unwrap().0[0];
+    let seen =
+        net.server.world_mut().rewound(client, |world| world.get::<Position>(target).unwrap().0[0]);
+    assert!((0.0..1.2).contains(&(shown - seen.unwrap())), "{seen:?} {shown}");
 }
 
 #[test]

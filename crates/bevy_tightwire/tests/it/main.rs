@@ -7,6 +7,7 @@ mod extras;
 mod game;
 mod inspect;
 mod messages;
+mod precision;
 mod prediction;
 mod prelude;
 mod random;

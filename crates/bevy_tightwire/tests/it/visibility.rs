@@ -123,6 +123,61 @@ fn scopes_rooms_teams_and_distance() {
 }
 
 #[test]
+fn an_entity_of_higher_priority_is_sent_more_often() {
+    /// Number of changes of each entity that the client has seen.
+    #[derive(Resource, Default)]
+    struct Changes(std::collections::HashMap<Entity, u32>);
+    fn crowded(app: &mut App) {
+        let mut server = TightwireServerPlugin::new("visibility", "1.0");
+        // Far too few bytes for all changes.
+        server.config.max_rate = 4000;
+        app.add_plugins((server, TightwireClientPlugin::new("visibility", "1.0")))
+            .init_resource::<Changes>()
+            .add_systems(bevy_app::FixedUpdate, jump.run_if(has_authority))
+            .add_systems(
+                bevy_app::Update,
+                |changed: Query<Entity, Changed<Position>>, mut changes: ResMut<Changes>| {
+                    for entity in &changed {
+                        *changes.0.entry(entity).or_default() += 1;
+                    }
+                },
+            );
+        app.replicate::<Position>();
+    }
+    fn jump(mut all: Query<&mut Position>, tick: Res<NetTick>) {
+        for (place, mut position) in (0u32..).zip(&mut all) {
+            // No model can learn these numbers.
+            let mut number = tick.wrapping_mul(0x9e37_79b9) ^ place.wrapping_mul(0x85eb_ca6b);
+            number = (number ^ number >> 15).wrapping_mul(0x2c1b_3c6d);
+            number = (number ^ number >> 12).wrapping_mul(0x297a_2d39);
+            position.0 = [(number % 997) as f32 - 498.0, (number / 997 % 997) as f32 - 498.0];
+        }
+    }
+    let mut net = net(1, crowded);
+    let server = net.server.world_mut();
+    server.spawn_batch((0..300).map(|_| (Replicated, Position::default())));
+    let favoured: Vec<_> = server
+        .spawn_batch((0..5).map(|_| (Replicated, Position::default(), NetPriority(8))))
+        .collect();
+    net.run(seconds(3.0));
+    net.clients[0].insert_resource(Changes::default());
+    net.run(seconds(6.0));
+    let favoured: Vec<_> = favoured.iter().map(|one| remote(&net, 0, *one).unwrap()).collect();
+    let Changes(changes) = net.clients[0].world().resource();
+    let mean = |is_favoured: bool| {
+        let of = |(entity, count): (&Entity, &u32)| {
+            (favoured.contains(entity) == is_favoured).then_some(f64::from(*count))
+        };
+        let counts: Vec<f64> = changes.iter().filter_map(of).collect();
+        counts.iter().sum::<f64>() / counts.len() as f64
+    };
+    let (favoured, others) = (mean(true), mean(false));
+    println!("{favoured} changes of favoured entities, {others} of others");
+    // The weight is 8; an entity changes at most once in a snapshot.
+    assert!(others > 3.0 && favoured > 3.0 * others, "{favoured} {others}");
+}
+
+#[test]
 fn references_and_children_are_those_of_the_client() {
     let mut net = net(1, game);
     net.run(seconds(1.0));

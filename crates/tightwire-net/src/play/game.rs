@@ -6,6 +6,7 @@ use tightwire_core::stream::{Shape, Wire};
 use tightwire_snapshot::{self as snapshot, Protocol, ProtocolBuilder, Scope};
 
 use super::player_input::InputClass;
+use super::predict::Comparison;
 use super::{Client, ClientConfig, Input, PlayError, PlayerInput, Server, ServerConfig, control};
 use crate::message::{Message, MessengerBuilder};
 use crate::session::{Admit, SessionConfig};
@@ -50,11 +51,14 @@ pub struct Game<I = ()> {
     classes: Vec<ClassEntry>,
     messages: Vec<Register>,
     /// Names of classes, each with the fields of it that are predicted.
-    predicted_fields: Vec<(String, Vec<String>)>,
+    predicted_fields: Vec<(String, Vec<PredictedField>)>,
     input: Add,
     /// The input of a player that sends none.
     neutral: I,
 }
+
+/// Name of a predicted field, and its tolerance; `None` for that of the client's configuration.
+type PredictedField = (String, Option<u32>);
 
 /// Registration of a message type.
 type Register = Box<dyn FnOnce(MessengerBuilder<()>) -> MessengerBuilder<()> + Send + Sync>;
@@ -172,9 +176,10 @@ impl<I: PlayerInput> Game<I> {
     }
 
     /// Names the fields of a class that a client predicts; only these are compared with the
-    /// server's. All of them by default.
-    pub fn predict_fields(mut self, class: &str, fields: &[&str]) -> Self {
-        let fields = fields.iter().map(|field| (*field).into()).collect();
+    /// server's, each with a [tolerance](super::PredictConfig::tolerance) of its own, or with
+    /// `None` that of the client's configuration. All of them by default.
+    pub fn predict_fields(mut self, class: &str, fields: &[(&str, Option<u32>)]) -> Self {
+        let fields = fields.iter().map(|(field, codes)| ((*field).into(), *codes)).collect();
         self.predicted_fields.push((class.into(), fields));
         self
     }
@@ -252,16 +257,24 @@ impl<I: PlayerInput> Game<I> {
 }
 
 /// Returns for each class which groups of columns are predicted; an empty list means all.
-fn compared_groups(objects: &Protocol, predicted: &[(String, Vec<String>)]) -> Vec<Vec<bool>> {
+fn compared_groups(
+    objects: &Protocol,
+    predicted: &[(String, Vec<PredictedField>)],
+) -> Vec<Vec<Comparison>> {
     let classes = (0u16..).map_while(|class| Some((class, objects.class_name(class)?)));
     let compared = classes.map(|(class, name)| {
         let Some((_, fields)) = predicted.iter().find(|(of, _)| of == name) else {
             return Vec::new();
         };
-        let columns: Vec<_> =
-            fields.iter().filter_map(|field| objects.field_columns(class, field)).collect();
-        let is_in = |start| columns.iter().any(|columns| columns.contains(&start));
-        objects.groups(class).map(|group| is_in(group.columns.start)).collect()
+        let columns =
+            |(field, codes): &PredictedField| Some((objects.field_columns(class, field)?, *codes));
+        let columns: Vec<_> = fields.iter().filter_map(columns).collect();
+        let comparison = |start| match columns.iter().find(|(field, _)| field.contains(&start)) {
+            Some((_, Some(codes))) => Comparison::Within(*codes),
+            Some((_, None)) => Comparison::Configured,
+            None => Comparison::Skipped,
+        };
+        objects.groups(class).map(|group| comparison(group.columns.start)).collect()
     });
     compared.collect()
 }
@@ -274,7 +287,7 @@ pub(super) struct Declared<I> {
     /// Configuration of each class, in the order of the protocol.
     pub(super) configs: Vec<ObjectConfig>,
     /// Groups of columns that are predicted, for each class; an empty list means all.
-    pub(super) compared: Vec<Vec<bool>>,
+    pub(super) compared: Vec<Vec<Comparison>>,
     pub(super) input: InputClass<I>,
     messages: Vec<Register>,
     pub(super) tick_rate: u32,

@@ -35,8 +35,8 @@ const HISTORY_TICKS: usize = 64;
 pub(super) struct Prediction {
     protocol: Protocol,
     config: PredictConfig,
-    /// Groups of columns that are compared, for each class; an empty list means all.
-    compared: Vec<Vec<bool>>,
+    /// Comparison of each group of columns, for each class; an empty list means all.
+    compared: Vec<Vec<Comparison>>,
     /// State after each of the last ticks, at its tick modulo [`KEPT`].
     frames: Vec<PredictedTick>,
     /// State of the running step, or after the last one.
@@ -68,6 +68,17 @@ pub(super) struct Prediction {
     scratch: RowBuffer,
     interpolated: RowBuffer,
     removed: Vec<ObjectId>,
+}
+
+/// Comparison of a group of columns with the server's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Comparison {
+    /// The group is not predicted.
+    Skipped,
+    /// With the tolerance of the configuration.
+    Configured,
+    /// With a tolerance of its own, in codes.
+    Within(u32),
 }
 
 #[derive(Debug, Default)]
@@ -140,8 +151,8 @@ impl Prediction {
         }
     }
 
-    /// Compares only these groups of columns of each class; an empty list means all.
-    pub(super) fn with_compared(mut self, compared: Vec<Vec<bool>>) -> Self {
+    /// Compares the groups of columns of each class like this; an empty list means all.
+    pub(super) fn with_compared(mut self, compared: Vec<Vec<Comparison>>) -> Self {
         self.compared = compared;
         self
     }
@@ -257,17 +268,15 @@ impl Prediction {
                     if age == RowAge::Old {
                         continue;
                     }
-                    let tolerance = self.config.tolerance;
                     let groups = self.compared.get(usize::from(received.class));
-                    let is_compared = |place: usize| {
-                        groups.is_none_or(|groups| groups.get(place).copied().unwrap_or(true))
+                    let tolerance = |place: usize| match groups.and_then(|groups| groups.get(place))
+                    {
+                        Some(Comparison::Skipped) => None,
+                        Some(Comparison::Within(codes)) => Some(*codes),
+                        Some(Comparison::Configured) | None => Some(self.config.tolerance),
                     };
-                    let group = self.protocol.first_difference_among(
-                        received,
-                        predicted,
-                        tolerance,
-                        is_compared,
-                    );
+                    let group =
+                        self.protocol.first_difference_among(received, predicted, tolerance);
                     if received.class == predicted.class && group.is_none() {
                         continue;
                     }
