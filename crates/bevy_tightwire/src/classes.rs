@@ -16,6 +16,7 @@ use tightwire::schema::Schema;
 use tightwire::snapshot::{Config, Protocol, ProtocolError};
 use tightwire::stream::{Binary, Condition, Field, Number, Op, Shape};
 
+use crate::part::PartCells;
 use crate::registry::{Audience, ColumnEntry, GroupEntry, Registry};
 
 /// The classes of an app, and the components that they are made of.
@@ -36,8 +37,9 @@ pub(crate) struct Replication {
 pub(crate) struct Class {
     pub(crate) name: String,
     pub(crate) schema: Schema,
-    /// The group of the class; `None` for the class of entities without a group.
-    group: Option<usize>,
+    kind: Kind,
+    /// Places of further cells, if the objects of the class are parts of entities.
+    pub(crate) part: Option<PartCells>,
     /// Place of each component in the row, by its place in [`Replication::columns`]; `None` if
     /// objects of the class cannot have it.
     pub(crate) fields: Vec<Option<Place>>,
@@ -47,6 +49,17 @@ pub(crate) struct Class {
     /// A function of the game interpolates one of the components.
     pub(crate) is_smooth: bool,
     pub(crate) width: usize,
+}
+
+/// The objects of a class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// Entities that have all components of a group.
+    Group(usize),
+    /// Entities without a group.
+    Rest,
+    /// A component with a scope of its own.
+    Part(usize),
 }
 
 /// The place of a component in the rows of a class.
@@ -83,6 +96,8 @@ pub(crate) struct Claim {
     pub(crate) class: u16,
     /// Places in [`Replication::columns`], in order.
     pub(crate) columns: Vec<usize>,
+    /// Places of the components that are objects of their own.
+    pub(crate) parts: Vec<usize>,
 }
 
 impl Replication {
@@ -110,7 +125,9 @@ impl Replication {
             }
             group.required.sort_unstable();
             // Only the owner may learn whether the component is present.
-            let is_for_all = |place: &usize| columns[*place].settings.audience == Audience::All;
+            let is_for_all = |place: &usize| {
+                columns[*place].settings.audience == Audience::All && columns[*place].part.is_none()
+            };
             let (required, more) = group.required.iter().partition(|place| is_for_all(place));
             group.required = required;
             group.optional.extend::<Vec<usize>>(more);
@@ -136,6 +153,9 @@ impl Replication {
         let kinds = (0..groups.len()).map(Some).chain([None]);
         let mut classes: Vec<_> =
             kinds.map(|group| Class::declare(&columns, &names, &groups, group)).collect();
+        let axes = columns.iter().map(|entry| entry.column.position_axes()).max().unwrap_or(0);
+        let parts = (0..columns.len()).filter(|&place| columns[place].part.is_some());
+        classes.extend(parts.map(|place| Class::declare_part(&columns, &names, place, axes)));
         classes.sort_by(|a, b| a.name.cmp(&b.name));
         let mut builder = Protocol::builder(config);
         for class in &classes {
@@ -178,13 +198,14 @@ impl Replication {
         field_names(&self.columns)
     }
 
-    /// Whether a field is a presence mask, and no component.
+    /// Whether a field is a presence mask, or of a part, and no component.
     #[cfg(feature = "inspect")]
     pub(crate) fn is_mask(field: &str) -> bool {
-        [Audience::All, Audience::Owner, Audience::Others].iter().any(|audience| {
-            let number = field.strip_prefix(mask_name(*audience));
-            number.is_some_and(|number| number.parse::<u8>().is_ok())
-        })
+        crate::part::is_part_field(field)
+            || [Audience::All, Audience::Owner, Audience::Others].iter().any(|audience| {
+                let number = field.strip_prefix(mask_name(*audience));
+                number.is_some_and(|number| number.parse::<u8>().is_ok())
+            })
     }
 
     /// Returns the place of a component; `None` if it is not registered.
@@ -203,21 +224,29 @@ impl Replication {
             let complete: Vec<_> =
                 (0..groups.len()).filter(|&group| is_complete(&groups[group])).collect();
             let group = complete.first().copied();
-            let class = classes.iter().position(|class| class.group == group).unwrap_or(0);
+            let kind = group.map_or(Kind::Rest, Kind::Group);
+            let class = classes.iter().position(|class| class.kind == kind).unwrap_or(0);
             let is_sent = |place: &usize| {
                 let of_group = |&group: &usize| {
                     let GroupEntry { required, optional, .. } = &groups[group];
                     required.contains(place) || optional.contains(place)
                 };
                 has(place)
-                    && classes[class].fields[*place].is_some()
+                    && (classes[class].fields[*place].is_some() || columns[*place].part.is_some())
                     && (columns[*place].settings.is_loose
                         && columns[*place].filters.pass(archetype)
                         || complete.iter().any(of_group))
             };
-            let columns = (0..columns.len()).filter(is_sent).collect();
-            Claim { class: class as u16, columns }
+            let sent = (0..columns.len()).filter(is_sent);
+            let (parts, columns) = sent.partition(|&place| columns[place].part.is_some());
+            Claim { class: class as u16, columns, parts }
         })
+    }
+
+    /// Returns the class of a component with a scope of its own, and its index.
+    pub(crate) fn part_class(&self, column: usize) -> Option<(u16, &Class)> {
+        let mut classes = (0u16..).zip(&self.classes);
+        classes.find(|(_, class)| class.kind == Kind::Part(column))
     }
 }
 
@@ -231,7 +260,7 @@ impl Class {
     ) -> Self {
         let required = group.map_or(&[][..], |group| &groups[group].required);
         let is_optional = |place: usize| {
-            if required.contains(&place) {
+            if required.contains(&place) || columns[place].part.is_some() {
                 return false;
             }
             if columns[place].settings.is_loose {
@@ -283,10 +312,26 @@ impl Class {
         let is_smooth = (0..columns.len()).any(|place| {
             columns[place].settings.is_smooth && (required.contains(&place) || is_optional(place))
         });
+        let kind = group.map_or(Kind::Rest, Kind::Group);
+        Self { predicted, is_smooth, ..Self::new(name, kind, fields, columns.len()) }
+    }
+
+    /// Declares the class of a component with a scope of its own. `axes` is the number of components
+    /// of positions.
+    fn declare_part(columns: &[ColumnEntry], names: &[String], place: usize, axes: usize) -> Self {
+        let mut fields = PartCells::fields(axes);
+        fields.push(field(&names[place], columns[place].column.shape(), Audience::All));
+        let name = format!("{PART}{}", names[place]);
+        let is_smooth = columns[place].settings.is_smooth;
+        Self { is_smooth, ..Self::new(name, Kind::Part(place), fields, columns.len()) }
+    }
+
+    fn new(name: String, kind: Kind, fields: Vec<Field>, columns: usize) -> Self {
         let shape = Shape::Struct { name: name.as_str().into(), fields };
         let schema = Schema::new(shape).unwrap_or_default();
-        let fields = vec![None; columns.len()];
-        Self { name, schema, group, fields, predicted, is_smooth, width: 0 }
+        let fields = vec![None; columns];
+        let (predicted, part) = (Vec::new(), None);
+        Self { name, schema, kind, part, fields, predicted, is_smooth: false, width: 0 }
     }
 
     /// Finds the cells of each component.
@@ -298,6 +343,9 @@ impl Class {
         widths: &[usize],
     ) -> Result<(), ProtocolError> {
         self.width = protocol.columns(index);
+        if let Kind::Part(_) = self.kind {
+            self.part = PartCells::find(protocol, index);
+        }
         let Shape::Struct { fields, .. } = self.schema.root() else { return Ok(()) };
         let mut mask = 0;
         let mut bit = 0;
@@ -328,6 +376,9 @@ const MASK_BITS: usize = 32;
 /// Name of the class of entities that have no whole group.
 const REST: &str = "rest";
 
+/// Beginning of the name of the class of a component with a scope of its own.
+const PART: &str = "part ";
+
 fn mask_name(audience: Audience) -> &'static str {
     match audience {
         Audience::All => "has",
@@ -344,7 +395,7 @@ fn field(name: &str, shape: Shape, audience: Audience) -> Field {
 }
 
 /// The condition that a bit of a mask is set.
-fn is_set(mask: &str, bit: u64) -> Condition {
+pub(crate) fn is_set(mask: &str, bit: u64) -> Condition {
     let bits = [Condition::Field(vec![mask.into()]), number(bit)];
     let common = Condition::Binary(Binary::BitAnd, Box::new(bits));
     Condition::Binary(Binary::NotEqual, Box::new([common, number(0)]))

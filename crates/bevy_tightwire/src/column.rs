@@ -24,6 +24,9 @@ pub(crate) trait Column: Send + Sync {
     /// Builds the layout, and returns its number of columns.
     fn prepare(&mut self, world: &mut World, config: Config) -> Result<usize, ProtocolError>;
 
+    /// Number of components of the position in the component; 0 if it has none.
+    fn position_axes(&self) -> usize;
+
     /// Appends the slots of replicated entities whose component changed, or with `is_once` was
     /// added, since a change tick.
     fn scan(&mut self, world: &World, since: Since, is_once: bool, changed: &mut Vec<u32>);
@@ -201,6 +204,11 @@ where
         self.protocol = Some(protocol);
         self.query = Some(QueryState::new(world));
         Ok(columns)
+    }
+
+    fn position_axes(&self) -> usize {
+        let groups = self.protocol.iter().flat_map(|protocol| protocol.groups(0));
+        groups.filter(|group| group.is_spatial).map(|group| group.columns.len()).max().unwrap_or(0)
     }
 
     fn scan(&mut self, world: &World, since: Since, is_once: bool, changed: &mut Vec<u32>) {

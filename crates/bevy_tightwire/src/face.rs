@@ -8,8 +8,7 @@ use bevy_ecs::query::QueryState;
 use bevy_ecs::world::World;
 use tightwire::message::{Route, SendError};
 use tightwire::play::{
-    Client, ClientEvent, ClientStats, Input, PeerPlayStats, Scene, SceneError, Server, ServerEvent,
-    View,
+    Client, ClientEvent, ClientStats, Input, Scene, SceneError, Server, ServerEvent, View,
 };
 use tightwire::session::{Admit, Admitted};
 use tightwire::snapshot::{ChangeKind, OffsetSize, RoomId, Row, RowEdit, Scope, SetError, TeamId};
@@ -46,7 +45,8 @@ pub(crate) trait ServerFace: Send + Sync {
     fn kick(&mut self, peer: PeerId, text: &str);
     /// Tells all clients that the server has stopped.
     fn stop(&mut self, now: Duration);
-    fn stats(&self, peer: PeerId) -> Option<PeerPlayStats>;
+    #[cfg(feature = "diagnostics")]
+    fn stats(&self, peer: PeerId) -> Option<tightwire::play::PeerPlayStats>;
     /// Writes the inputs of the tick into the `Controls` of the players' entities.
     fn write_controls(&mut self, world: &mut World);
 
@@ -93,6 +93,7 @@ pub(crate) trait ClientFace: Send + Sync {
     fn disconnect(&mut self, now: Duration);
     fn stats(&self) -> ClientStats;
     /// Round-trip time, and share of lost packets; `None` without a connection.
+    #[cfg(feature = "diagnostics")]
     fn path(&self) -> Option<(Duration, f64)>;
     /// Copies the `LocalInput` of the world to the client.
     fn take_input(&mut self, world: &World);
@@ -181,7 +182,8 @@ impl<I: Input> ServerFace for ServerOf<I> {
         self.server.send(now);
     }
 
-    fn stats(&self, peer: PeerId) -> Option<PeerPlayStats> {
+    #[cfg(feature = "diagnostics")]
+    fn stats(&self, peer: PeerId) -> Option<tightwire::play::PeerPlayStats> {
         self.server.stats(peer)
     }
 
@@ -319,6 +321,7 @@ impl<I: Input> ClientFace for ClientOf<I> {
         self.0.stats()
     }
 
+    #[cfg(feature = "diagnostics")]
     fn path(&self) -> Option<(Duration, f64)> {
         let session = self.0.session();
         let path = session.path(session.server()?)?;

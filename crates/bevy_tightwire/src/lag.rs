@@ -102,9 +102,9 @@ impl PastView<'_> {
     }
 
     fn read<C: Component>(&self, slot: NetSlot) -> Option<C> {
-        let id = self.collector.id_of(slot)?;
         let columns = &self.replication.columns;
         let column = columns.iter().position(|entry| entry.type_id == TypeId::of::<C>())?;
+        let id = self.collector.id_of_component(slot, column)?;
         let mut value = None;
         self.rows.row(id, &mut |row| {
             let class = self.replication.classes.get(usize::from(row.class));

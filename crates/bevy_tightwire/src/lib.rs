@@ -91,8 +91,9 @@
 //! [`EntityMap`] maps entities of a client to objects of the server.
 //! [`map_entities`](Registration::map_entities) maps the entities in a component; a client writes
 //! the component once it has them. [`NetScope`], [`ClientRooms`], [`ClientTeam`] and [`Viewer`]
-//! decide which clients get an entity, [`owner_only`](Registration::owner_only) and
-//! [`except_owner`](Registration::except_owner) which clients get a component.
+//! decide which clients get an entity; [`owner_only`](Registration::owner_only),
+//! [`except_owner`](Registration::except_owner), and [`scope`](Registration::scope) with
+//! [`NetScopeOf`] which clients get a component.
 //!
 //! # Messages
 //!
@@ -146,6 +147,7 @@ mod lag;
 mod message;
 mod mode;
 mod owner;
+mod part;
 mod plugin;
 mod registration;
 mod registry;
@@ -173,6 +175,7 @@ pub use mode::{
     has_local_player, is_connected, is_replaying,
 };
 pub use owner::{ConnectedClient, ConnectionLost, LocalClient, Owned, OwnedBy, Owns, Simulated};
+pub use part::NetScopeOf;
 pub use plugin::{NetworkSet, TightwireClientPlugin, TightwirePlugins, TightwireServerPlugin};
 pub use registration::Registration;
 pub use server::{
@@ -190,11 +193,11 @@ pub mod prelude {
     pub use crate::{
         ClientRooms, ClientState, ClientTeam, ConnectedClient, Controls, Disconnected, EntityMap,
         FromClient, LagCompensation, LocalClient, LocalInput, NetAppExt, NetCommandsExt,
-        NetComponent, NetEntityCommandsExt, NetMode, NetPriority, NetScope, NetTick, NetTriggerExt,
-        NetWorldExt, NetworkSet, Owned, OwnedBy, Owns, PreSpawned, Predicted, Recipients,
-        RelationCodec, Remote, Replicated, ServerState, Simulated, TightwireClientPlugin,
-        TightwirePlugins, TightwireServerPlugin, ToClients, Viewer, When, has_authority,
-        has_local_player, is_connected, is_replaying,
+        NetComponent, NetEntityCommandsExt, NetMode, NetPriority, NetScope, NetScopeOf, NetTick,
+        NetTriggerExt, NetWorldExt, NetworkSet, Owned, OwnedBy, Owns, PreSpawned, Predicted,
+        Recipients, RelationCodec, Remote, Replicated, ServerState, Simulated,
+        TightwireClientPlugin, TightwirePlugins, TightwireServerPlugin, ToClients, Viewer, When,
+        has_authority, has_local_player, is_connected, is_replaying,
     };
     pub use tightwire::Wire;
     pub use tightwire::message::Delivery;

@@ -7,9 +7,11 @@ use bevy_app::App;
 use bevy_ecs::change_detection::Mut;
 use bevy_ecs::component::{Component, Mutable};
 use bevy_ecs::query::ArchetypeFilter;
+use tightwire::snapshot::Scope;
 
 use crate::codec::Mapped;
 use crate::component::{NetComponent, PredictGroup, Registrar};
+use crate::part::{PartScope, observe_scopes};
 use crate::registry::{Audience, ColumnSettings, Filter, Registry};
 
 /// A registered component or group, whose settings these methods change. It derefs to the [`App`],
@@ -135,6 +137,25 @@ impl<G> Registration<'_, G> {
                 registrar.registry.groups[group].derivatives.push(pair);
             }
         });
+        self
+    }
+}
+
+impl<C: Component> Registration<'_, C> {
+    /// Gives the component a scope of its own: it is on the clients to which both it and its entity
+    /// are relevant. A [`NetScopeOf`](crate::NetScopeOf) on an entity is the scope of the component
+    /// there; systems insert and remove it.
+    ///
+    /// The component is an object beside that of its entity, and may arrive some ticks apart from
+    /// it if the budget is short. It is not predicted. For a component of the owner,
+    /// [`owner_only`](Self::owner_only) takes fewer bytes.
+    pub fn scope(self, scope: Scope) -> Self {
+        with_registry(self.app, |registrar| {
+            if let Some(entry) = registrar.entry::<C>() {
+                entry.part = Some(PartScope::new::<C>(scope));
+            }
+        });
+        observe_scopes::<C>(self.app);
         self
     }
 }

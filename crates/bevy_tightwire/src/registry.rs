@@ -15,6 +15,7 @@ use crate::component::{NetComponent, Registrar, WriteMode};
 use crate::history::{History, LocalState};
 use crate::input::{InputKit, NoInput};
 use crate::message::Channel;
+use crate::part::PartScope;
 
 /// The registered components, messages and input. The order of registrations does not matter.
 #[derive(Resource)]
@@ -48,6 +49,8 @@ pub(crate) struct ColumnEntry {
     pub(crate) settings: ColumnSettings,
     /// Filters of the registration of this component alone.
     pub(crate) filters: Filters,
+    /// Scope of the component; `None` if it has that of its entity.
+    pub(crate) part: Option<PartScope>,
 }
 
 /// Settings of a registered component.
@@ -175,6 +178,7 @@ impl Registrar<'_> {
             name: type_name::<C>(),
             settings: ColumnSettings::default(),
             filters: Filters::default(),
+            part: None,
         });
         columns.len() - 1
     }
@@ -198,7 +202,7 @@ impl Registrar<'_> {
         }
     }
 
-    fn entry<C: Component>(&mut self) -> Option<&mut ColumnEntry> {
+    pub(crate) fn entry<C: Component>(&mut self) -> Option<&mut ColumnEntry> {
         let type_id = TypeId::of::<C>();
         self.registry.columns.iter_mut().find(|entry| entry.type_id == type_id)
     }

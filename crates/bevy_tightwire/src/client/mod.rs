@@ -1,6 +1,7 @@
 //! A client: the entities of the server, interpolated or predicted.
 
 mod map;
+mod parts;
 mod predict;
 mod replica;
 mod smooth;

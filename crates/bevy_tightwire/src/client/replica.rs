@@ -28,8 +28,13 @@ pub(crate) struct ClientReplica {
     /// Objects with a component that a function of the game interpolates. They are written in each
     /// frame: such a component can change while no cell does.
     pub(super) smooth: BTreeSet<ObjectId>,
-    /// Objects with a component that contains an entity which this client does not have yet.
+    /// Objects of entities, each with an object that is a component of it.
+    pub(super) parts: BTreeSet<(ObjectId, ObjectId)>,
+    /// Objects with a component that contains an entity which this client does not have yet, and
+    /// parts without their entity.
     pub(super) waiting: HashSet<ObjectId>,
+    /// An entity has spawned since the waiting objects were tried last.
+    has_spawned: bool,
     /// Objects whose owner may have changed.
     ownership: Vec<ObjectId>,
     changes: Vec<(ObjectId, ChangeKind)>,
@@ -43,6 +48,8 @@ pub(crate) struct ClientReplica {
 #[derive(Debug)]
 pub(super) struct Object {
     pub(super) entity: Entity,
+    /// Object of the entity, if this one is only a component of it.
+    pub(super) part_of: Option<ObjectId>,
     class: u16,
     /// Cells of each component that were written last, by the place of the component.
     pub(super) cells: Vec<Option<Vec<u32>>>,
@@ -58,6 +65,7 @@ impl Object {
     pub(super) fn new(entity: Entity, columns: usize) -> Self {
         Self {
             entity,
+            part_of: None,
             class: u16::MAX,
             cells: vec![None; columns],
             stepped: RowBuffer::default(),
@@ -146,6 +154,7 @@ impl ClientReplica {
         let Some(object) = replica.objects.remove(&provisional) else { return };
         let entity = object.entity;
         replica.objects.insert(id, object);
+        replica.has_spawned = true;
         for known in &mut replica.predicted {
             if *known == provisional {
                 *known = id;
@@ -167,30 +176,24 @@ impl ClientReplica {
         let mut changes = core::mem::take(&mut self.changes);
         changes.clear();
         client.changes(&mut changes);
-        let before = self.objects.len();
-        let mut has_spawned = false;
         for &(id, kind) in &changes {
             if client.is_predicted(id) {
                 continue;
             }
             match kind {
                 ChangeKind::Despawned => self.despawn(world, replication, id),
-                _ => {
-                    has_spawned |= !self.objects.contains_key(&id);
-                    self.show(world, replication, client, id);
-                }
+                _ => drop(self.show(world, replication, client, id)),
             }
         }
         self.changes = changes;
-        has_spawned |= self.objects.len() > before;
-        has_spawned |= self.follow_prediction(world, replication, client);
+        self.follow_prediction(world, replication, client);
         self.show_all_smooth(world, replication, client);
         let mut ownership = core::mem::take(&mut self.ownership);
         for id in ownership.drain(..) {
             self.set_owned(world, client, id);
         }
         self.ownership = ownership;
-        if has_spawned && !self.waiting.is_empty() {
+        if core::mem::take(&mut self.has_spawned) && !self.waiting.is_empty() {
             for id in core::mem::take(&mut self.waiting) {
                 match client.is_predicted(id) {
                     true => self.receive(world, replication, client, id, Part::NotPredicted),
@@ -200,22 +203,21 @@ impl ClientReplica {
         }
     }
 
-    /// Follows which objects are predicted; returns whether an entity has spawned.
+    /// Follows which objects are predicted.
     fn follow_prediction(
         &mut self,
         world: &mut World,
         replication: &mut Replication,
         client: &dyn ClientFace,
-    ) -> bool {
+    ) {
         let mut predicted = Vec::new();
         client.predicted(&mut predicted);
-        let mut has_spawned = false;
         for &id in &predicted {
             let mut part = Part::NotPredicted;
             if self.predicted.binary_search(&id).is_err()
                 && self.begin_prediction(world, replication, id)
             {
-                (has_spawned, part) = (true, Part::All);
+                part = Part::All;
             }
             self.receive(world, replication, client, id, part);
         }
@@ -225,7 +227,6 @@ impl ClientReplica {
                 self.end_prediction(world, replication, client, id);
             }
         }
-        has_spawned
     }
 
     /// Marks the entity of an object as predicted; spawns it if it is not there yet.
@@ -273,8 +274,7 @@ impl ClientReplica {
             return object.entity;
         }
         let entity = world.spawn(Remote).id();
-        self.objects.insert(id, Object::new(entity, replication.columns.len()));
-        world.resource_mut::<EntityMap>().insert(id, entity);
+        self.adopt(world, replication.columns.len(), id, entity);
         entity
     }
 
@@ -286,6 +286,7 @@ impl ClientReplica {
         id: ObjectId,
         entity: Entity,
     ) {
+        self.has_spawned = true;
         self.objects.insert(id, Object::new(entity, columns));
         world.resource_mut::<EntityMap>().insert(id, entity);
     }
@@ -297,9 +298,13 @@ impl ClientReplica {
         replication: &mut Replication,
         id: ObjectId,
     ) {
-        let Some(object) = self.objects.remove(&id) else { return };
-        world.resource_mut::<EntityMap>().remove(id);
         self.waiting.remove(&id);
+        let Some(object) = self.objects.remove(&id) else { return };
+        if object.part_of.is_some() {
+            return self.detach(world, replication, id, &object);
+        }
+        world.resource_mut::<EntityMap>().remove(id);
+        self.orphan_parts(id);
         self.smooth.remove(&id);
         self.forget_references(world, replication, id, object.entity);
         for entry in &mut replication.columns {
@@ -356,7 +361,16 @@ impl ClientReplica {
                 held.copy_from(shown.row());
             }
             let is_new = !self.objects.contains_key(&id);
-            self.entity_of(world, replication, id);
+            let class = replication.classes.get(usize::from(shown.row().class));
+            let part = class.and_then(|class| class.part.as_ref());
+            if let Some(of) = part.and_then(|part| part.owner(shown.row().cells)) {
+                if !self.attach(replication.columns.len(), id, of) {
+                    (self.row, self.held) = (shown, held);
+                    return true;
+                }
+            } else {
+                self.entity_of(world, replication, id);
+            }
             self.write(world, replication, id, shown.row(), held.row(), Part::NotSmooth);
             let class = replication.classes.get(usize::from(shown.row().class));
             if class.is_some_and(|class| class.is_smooth) {
@@ -412,7 +426,9 @@ impl ClientReplica {
 
     /// Marks the entity of an object as this client's own, or not.
     fn set_owned(&mut self, world: &mut World, client: &dyn ClientFace, id: ObjectId) {
-        let Some(object) = self.objects.get(&id) else { return };
+        let Some(object) = self.objects.get(&id).filter(|object| object.part_of.is_none()) else {
+            return;
+        };
         let mut local = world.query_filtered::<Entity, With<LocalClient>>();
         let local = local.iter(world).next();
         let Ok(mut entity) = world.get_entity_mut(object.entity) else { return };

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use tightwire::ObjectId;
 use tightwire::snapshot::{Row, RowBuffer};
 
+use super::parts::Parts;
 use super::relevancy::{self, Relevancy};
 use super::{NetServer, NetSlot, Replicated};
 use crate::classes::{Presence, Replication};
@@ -35,6 +36,7 @@ pub(crate) struct Collector {
     /// Columns of such components in the row that was made last.
     dangling: Vec<usize>,
     pub(super) relevancy: Relevancy,
+    pub(super) parts: Parts,
     /// Change tick of the last collection; `None` if everything is to be collected.
     last: Option<Tick>,
     scanned: Vec<u32>,
@@ -43,9 +45,9 @@ pub(crate) struct Collector {
 
 /// A replicated entity.
 #[derive(Clone, Copy, Debug)]
-struct Slot {
-    entity: Entity,
-    id: ObjectId,
+pub(super) struct Slot {
+    pub(super) entity: Entity,
+    pub(super) id: ObjectId,
     class: u16,
 }
 
@@ -88,9 +90,20 @@ impl Collector {
         self.slots.get(slot.0 as usize)?.map(|slot| slot.id)
     }
 
-    /// Iterates over the replicated entities and their objects.
+    /// Iterates over the replicated entities and their objects, parts included.
     pub(crate) fn objects(&self) -> impl Iterator<Item = (Entity, ObjectId)> {
-        self.slots.iter().flatten().map(|slot| (slot.entity, slot.id))
+        let entities = self.slots.iter().flatten().map(|slot| (slot.entity, slot.id));
+        entities.chain(self.parts.objects())
+    }
+
+    /// Returns the object that has a component of an entity: the entity's, or a part.
+    pub(crate) fn id_of_component(&self, slot: NetSlot, column: usize) -> Option<ObjectId> {
+        self.parts.id_of(slot, column).or_else(|| self.id_of(slot))
+    }
+
+    /// Notes an entity of which a component has another scope.
+    pub(crate) fn handle_scope(&mut self, entity: Entity) {
+        self.relevancy.handle_changed(entity);
     }
 
     /// Returns the entity of an object.
@@ -117,6 +130,7 @@ impl Collector {
         for place in self.despawned.drain(..) {
             if let Some(slot) = self.slots.get_mut(place as usize).and_then(Option::take) {
                 server.remove(slot.id);
+                self.parts.remove_all(place, server);
                 self.by_id.remove(&slot.id);
                 self.free.push(place);
             }
@@ -192,7 +206,7 @@ impl Collector {
             self.round_changed(world, replication);
         }
         self.write_changed(world, replication, server);
-        relevancy::write(world, self, server);
+        relevancy::write(world, replication, self, server);
         self.last = Some(now);
     }
 
@@ -252,6 +266,8 @@ impl Collector {
                     self.unresolved.extend(self.dangling.drain(..).map(|column| (slot.0, column)));
                     world.entity_mut(entity).insert(slot);
                     self.relevancy.handle_spawned(entity);
+                    let parts = replication.claim(world.entity(entity).archetype()).parts.clone();
+                    self.changed.extend(parts.into_iter().map(|column| (slot.0, column)));
                 }
                 Err(error) => log::error!("entity {entity} is not replicated: {error}"),
             }
@@ -300,6 +316,13 @@ impl Collector {
             let place = run[0].0;
             let Some(slot) = self.slots.get(place as usize).copied().flatten() else { continue };
             let Ok(entity) = world.get_entity(slot.entity) else { continue };
+            for &(_, column) in run {
+                if replication.columns[column].part.is_some()
+                    && self.write_part(world, replication, server, (place, column), slot)
+                {
+                    self.unresolved.push((place, column));
+                }
+            }
             if replication.claim(entity.archetype()).class != slot.class {
                 let class = self.make_row(world, replication, slot.entity);
                 self.unresolved.extend(self.dangling.drain(..).map(|column| (place, column)));
@@ -370,7 +393,7 @@ impl Collector {
 
 /// Quantises a component. Returns `None` if the entity does not have the component, or if its value
 /// cannot be quantised, which is logged.
-fn quantise<'c>(
+pub(super) fn quantise<'c>(
     entry: &'c mut ColumnEntry,
     entity: bevy_ecs::world::EntityRef<'_>,
     entities: &mut WireEntities<'_>,

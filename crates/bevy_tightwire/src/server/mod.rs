@@ -1,6 +1,7 @@
 //! The side with authority: its clients, and the entities that are replicated to them.
 
 mod collect;
+mod parts;
 mod relevancy;
 
 use bevy_app::prelude::*;

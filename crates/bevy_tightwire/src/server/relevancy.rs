@@ -11,6 +11,7 @@ use tightwire::PeerId;
 use tightwire::snapshot::{RoomId, Scope, TeamId};
 
 use super::{Collector, NetSlot};
+use crate::classes::Replication;
 use crate::face::ServerFace;
 use crate::owner::{ConnectedClient, OwnedBy};
 
@@ -77,6 +78,10 @@ impl Relevancy {
     pub(super) fn handle_spawned(&mut self, entity: Entity) {
         self.spawned.push(entity);
     }
+
+    pub(super) fn handle_changed(&mut self, entity: Entity) {
+        self.entities.push(entity);
+    }
 }
 
 pub(super) fn build(app: &mut App) {
@@ -107,15 +112,19 @@ pub(super) fn build(app: &mut App) {
 }
 
 /// Hands the changes to the server.
-pub(super) fn write(world: &World, collector: &mut Collector, server: &mut dyn ServerFace) {
+pub(super) fn write(
+    world: &World,
+    replication: &Replication,
+    collector: &mut Collector,
+    server: &mut dyn ServerFace,
+) {
     let peer_of = |client: Entity| -> Option<PeerId> { world.get::<ConnectedClient>(client)?.peer };
     let mut relevancy = core::mem::take(&mut collector.relevancy);
     let spawned = relevancy.spawned.drain(..).map(|entity| (entity, true));
     let changed = relevancy.entities.drain(..).map(|entity| (entity, false));
     for (entity, is_new) in spawned.chain(changed) {
-        let Some(id) = world.get::<NetSlot>(entity).and_then(|slot| collector.id_of(*slot)) else {
-            continue;
-        };
+        let Some(slot) = world.get::<NetSlot>(entity).copied() else { continue };
+        let Some(id) = collector.id_of(slot) else { continue };
         let scope = world.get::<NetScope>(entity).map(|scope| scope.0);
         let weight = world.get::<NetPriority>(entity).map(|priority| priority.0);
         if !is_new || scope.is_some() {
@@ -127,7 +136,10 @@ pub(super) fn write(world: &World, collector: &mut Collector, server: &mut dyn S
         let owner = world.get::<OwnedBy>(entity).and_then(|owner| peer_of(owner.0));
         let prespawned = world.get::<PreSpawned>(entity).filter(|_| is_new);
         server.set_owner(id, owner, prespawned.map(|prespawned| prespawned.0.into()));
+        let relevancy = (owner, weight.unwrap_or(1));
+        collector.parts.set_relevancy(world, replication, server, slot, relevancy);
     }
+    collector.parts.follow(replication, server);
     relevancy.clients.sort_unstable();
     relevancy.clients.dedup();
     for client in relevancy.clients.drain(..) {

@@ -27,7 +27,7 @@ unambiguous! {
     Controls Disconnected EntityMap FromClient
     LagCompensation LocalClient LocalInput NetAppExt
     NetCommandsExt NetComponent NetEntityCommandsExt NetMode
-    NetPriority NetScope NetTick NetTriggerExt NetWorldExt
+    NetPriority NetScope NetScopeOf NetTick NetTriggerExt NetWorldExt
     NetworkSet Owned OwnedBy Owns
     PreSpawned Predicted Recipients RelationCodec
     Remote Replicated ServerState Simulated

@@ -16,6 +16,10 @@ impl Default for Follows {
     }
 }
 
+/// A component with a scope of its own.
+#[derive(Component, Wire, Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Rank(u8);
+
 fn game(app: &mut App) {
     app.add_plugins(TightwirePlugins::new("random", "1.0"));
     app.replicate::<Health>();
@@ -24,6 +28,7 @@ fn game(app: &mut App) {
     app.replicate::<(Position, Heading)>();
     app.replicate::<(Health, Bullet)>();
     app.replicate::<Follows>().map_entities();
+    app.replicate::<Rank>().scope(Scope::Team(TEAM));
     app.replicate_as::<ChildOf, _>(RelationCodec);
 }
 
@@ -64,7 +69,7 @@ fn random_operation(world: &mut World, random: &mut Random) {
         }
         of == one
     };
-    match random.below(16) {
+    match random.below(20) {
         0 => assert!(world.despawn(one)),
         1 | 2 => drop(world.entity_mut(one).insert(Health((number % 100) as u8))),
         3 => drop(world.entity_mut(one).insert(Label(format!("label {number}")))),
@@ -78,6 +83,10 @@ fn random_operation(world: &mut World, random: &mut Random) {
         11 => drop(world.entity_mut(one).insert(NetScope(Scope::Team(TEAM)))),
         12 => drop(world.entity_mut(one).remove::<NetScope>()),
         13 => drop(world.entity_mut(one).remove::<Replicated>()),
+        14 | 15 => drop(world.entity_mut(one).insert(Rank((number % 200) as u8))),
+        16 => drop(world.entity_mut(one).remove::<Rank>()),
+        17 => drop(world.entity_mut(one).insert(NetScopeOf::<Rank>::new(Scope::Always))),
+        18 => drop(world.entity_mut(one).remove::<NetScopeOf<Rank>>()),
         _ => {
             if let Some(mut position) = world.get_mut::<Position>(one) {
                 position.0[0] = number as f32 / 7.0;
@@ -112,6 +121,9 @@ fn compare(net: &TestNet, client: usize, entities: &[Entity], in_team: bool) -> 
         let is_bullet =
             here.get::<Bullet>(entity).is_some() && here.get::<Health>(entity).is_some();
         assert_eq!(there.get::<Bullet>(copy).is_some(), is_bullet, "{place}");
+        let for_all = here.get::<NetScopeOf<Rank>>(entity).is_some();
+        let rank = here.get::<Rank>(entity).filter(|_| in_team || for_all);
+        assert_eq!(rank, there.get::<Rank>(copy), "{place}");
         // An entity that is not relevant is waited for.
         let is_there = |target: Entity| is_relevant(target) && entities.contains(&target);
         if let Some(Follows(target)) = here.get::<Follows>(entity).filter(|of| is_there(of.0)) {
@@ -142,12 +154,14 @@ fn replicates_random_operations(seed: u64) {
     assert_eq!(clients.len(), 8);
     net.frame = std::time::Duration::from_nanos(1_000_000_000 / 64);
     let mut random = Random(seed);
+    // The first client is always of the team, the last one never.
+    net.server.world_mut().entity_mut(clients[0]).insert(ClientTeam(TEAM));
     for _ in 0..250 {
         (0..4).for_each(|_| random_operation(net.server.world_mut(), &mut random));
         // Some of the clients see what is for the team.
         if random.below(20) == 0 {
             let world = net.server.world_mut();
-            let mut client = world.entity_mut(clients[random.below(clients.len())]);
+            let mut client = world.entity_mut(clients[1 + random.below(clients.len() - 2)]);
             match client.contains::<ClientTeam>() {
                 true => client.remove::<ClientTeam>(),
                 false => client.insert(ClientTeam(TEAM)),

@@ -13,6 +13,10 @@ struct Ammunition(u8);
 #[derive(Component, Wire, Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Shadow(u8);
 
+/// A component with a scope of its own.
+#[derive(Component, Wire, Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Orders(u8);
+
 #[derive(Component, Wire, Clone, Copy, PartialEq, Eq, Debug)]
 struct Follows(#[entities] Entity);
 
@@ -29,12 +33,19 @@ fn game(app: &mut App) {
     app.replicate::<Position>();
     app.replicate::<Ammunition>().owner_only();
     app.replicate::<Shadow>().except_owner();
+    app.replicate::<Orders>().scope(Scope::Team(TeamId(4)));
     app.replicate::<Follows>().map_entities();
     app.replicate_as::<ChildOf, _>(RelationCodec);
 }
 
 /// The client entities on the server, in the order of the clients.
 pub(crate) fn clients(net: &mut bevy_tightwire::TestNet) -> Vec<Entity> {
+    // A handshake whose packets are lost takes some seconds.
+    for _ in 0..10 {
+        if count::<ConnectedClient>(&mut net.server) < net.clients.len() {
+            net.run(seconds(0.5));
+        }
+    }
     let world = net.server.world_mut();
     let mut clients: Vec<_> =
         world.query_filtered::<Entity, With<ConnectedClient>>().iter(world).collect();
@@ -120,6 +131,62 @@ fn scopes_rooms_teams_and_distance() {
     net.run(seconds(1.0));
     assert_eq!(labels(&mut net.clients[0]), ["near"]);
     assert_eq!(labels(&mut net.clients[1]), ["always", "near", "owner", "room", "team"]);
+}
+
+#[test]
+fn a_component_has_a_scope_of_its_own_that_systems_change() {
+    let mut net = net(2, game);
+    net.run(seconds(1.0));
+    let [first, second] = clients(&mut net)[..] else { panic!("two clients") };
+    let server = net.server.world_mut();
+    server.entity_mut(second).insert(ClientTeam(TeamId(4)));
+    let at = Position([100.0, 0.0]);
+    let entity = server.spawn((Replicated, OwnedBy(first), Health(1), Orders(5), at)).id();
+    let orders = |net: &mut bevy_tightwire::TestNet| {
+        net.run(seconds(1.0));
+        assert_eq!(count::<Remote>(&mut net.clients[0]), 1);
+        let number = |app: &mut App| all::<Orders>(app).first().map(|orders| orders.0);
+        [number(&mut net.clients[0]), number(&mut net.clients[1])]
+    };
+    assert_eq!(orders(&mut net), [None, Some(5)], "of the team");
+    let change = |net: &mut bevy_tightwire::TestNet, scope| {
+        let mut entity = net.server.world_mut().entity_mut(entity);
+        entity.insert(NetScopeOf::<Orders>::new(scope));
+    };
+    net.server.world_mut().get_mut::<Orders>(entity).unwrap().0 = 6;
+    change(&mut net, Scope::Always);
+    assert_eq!(orders(&mut net), [Some(6), Some(6)]);
+    change(&mut net, Scope::Owner);
+    assert_eq!(orders(&mut net), [Some(6), None]);
+    assert_eq!(count::<Owned>(&mut net.clients[0]), 1);
+    change(&mut net, Scope::Near);
+    let server = net.server.world_mut();
+    server.entity_mut(second).insert(Viewer(vec![Vec3::new(150.0, 0.0, 0.0)]));
+    server.entity_mut(first).insert(Viewer(vec![Vec3::new(-400.0, 0.0, 0.0)]));
+    assert_eq!(orders(&mut net), [None, Some(6)]);
+    assert_eq!(count::<Owned>(&mut net.clients[0]), 1, "still the owner of the entity");
+    net.server.world_mut().get_mut::<Position>(entity).unwrap().0 = [-350.0, 0.0];
+    assert_eq!(orders(&mut net), [Some(6), None], "where its entity is");
+    change(&mut net, Scope::Room(RoomId(7)));
+    net.server.world_mut().entity_mut(second).insert(ClientRooms(vec![RoomId(7)]));
+    assert_eq!(orders(&mut net), [None, Some(6)]);
+    net.server.world_mut().entity_mut(entity).remove::<NetScopeOf<Orders>>();
+
+    // An entity that hides takes the component with it, and comes back with it.
+    let hidden = NetScope(Scope::Room(RoomId(8)));
+    net.server.world_mut().entity_mut(entity).insert(hidden);
+    net.server.world_mut().entity_mut(first).insert(ClientRooms(vec![RoomId(8)]));
+    assert_eq!(orders(&mut net), [None, None]);
+    assert_eq!(count::<Remote>(&mut net.clients[1]), 0);
+    net.server.world_mut().entity_mut(entity).remove::<NetScope>();
+    assert_eq!(orders(&mut net), [None, Some(6)]);
+    net.server.world_mut().entity_mut(entity).remove::<Orders>();
+    assert_eq!(orders(&mut net), [None, None]);
+    net.server.world_mut().entity_mut(entity).insert(Orders(8));
+    assert_eq!(orders(&mut net), [None, Some(8)]);
+    net.server.world_mut().despawn(entity);
+    net.run(seconds(1.0));
+    assert_eq!(count::<Remote>(&mut net.clients[1]) + count::<Orders>(&mut net.clients[1]), 0);
 }
 
 #[test]
