@@ -6,6 +6,8 @@
 //! cargo run --example simple_box host 127.0.0.1:7777
 //! cargo run --example simple_box                                    # a server and two bots
 //! ```
+//!
+//! It has no window, and bots press the keys; the folder `window` beside `examples` has one.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -19,33 +21,43 @@ use bevy_time::{Fixed, Real, Time};
 use tightwire::quic::{Quic, Udp};
 use tightwire::session::OpenToAnyone;
 
+type Failure = Box<dyn Error + Send + Sync>;
+
 #[derive(Component, Wire, Clone, Copy, PartialEq, Default, Debug)]
-struct Position(#[wire(spatial, min = -1000.0, max = 1000.0, resolution = 0.05)] Vec2);
+pub(crate) struct Position(
+    #[wire(spatial, min = -1000.0, max = 1000.0, resolution = 0.05)] pub(crate) Vec2,
+);
 
 #[derive(Component, Wire, Clone, Copy, PartialEq, Default)]
-struct Tint([u8; 3]);
+pub(crate) struct Tint(pub(crate) [u8; 3]);
 
 #[derive(Wire, Clone, Copy, PartialEq, Default)]
-struct Move {
+pub(crate) struct Move {
     #[wire(range = -1..=1)]
-    x: i8,
+    pub(crate) x: i8,
     #[wire(range = -1..=1)]
-    y: i8,
+    pub(crate) y: i8,
 }
 
 impl Input for Move {}
 
-fn app() -> App {
-    let mut app = App::new();
-    let runner = ScheduleRunnerPlugin::run_loop(Duration::from_micros(8333));
-    app.add_plugins((TightwirePlugins::new("simple_box", "1.0"), runner))
+/// The game itself, with or without a window.
+pub(crate) fn game(app: &mut App) {
+    app.add_plugins(TightwirePlugins::new("simple_box", "1.0"))
         .insert_resource(Time::<Fixed>::from_hz(60.0))
         .add_input::<Move>()
         .add_observer(add_player)
-        .add_systems(RunFixedMainLoop, press_keys.in_set(NetworkSet::WriteInput))
         .add_systems(FixedUpdate, movement);
     app.replicate::<Position>().predict().interpolate();
     app.replicate::<Tint>();
+}
+
+/// The game without a window.
+fn app() -> App {
+    let mut app = App::new();
+    game(&mut app);
+    app.add_plugins(ScheduleRunnerPlugin::run_loop(Duration::from_micros(8333)))
+        .add_systems(RunFixedMainLoop, press_keys.in_set(NetworkSet::WriteInput));
     app.finish();
     app.cleanup();
     app
@@ -59,7 +71,7 @@ fn add_player(joined: On<Add, ConnectedClient>, players: Query<&Tint>, mut comma
     commands.spawn((Replicated, owner, Controls::<Move>::default(), position, tint));
 }
 
-/// A bot that runs in a square; with a window, the keys of the player.
+/// A bot that runs in a square.
 fn press_keys(time: Res<Time<Real>>, mut input: ResMut<LocalInput<Move>>) {
     let directions = [(1, 0), (0, 1), (-1, 0), (0, -1)];
     let (x, y) = directions[time.elapsed().as_secs() as usize % 4];
@@ -80,10 +92,17 @@ fn draw(boxes: Query<(Entity, &Position, Has<Owned>), Changed<Position>>) {
     }
 }
 
-fn main() -> Result<AppExit, Box<dyn Error>> {
+fn main() -> Result<AppExit, Failure> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let mut app = app();
-    let mut commands = app.world_mut().commands();
+    match start(&mut app.world_mut().commands(), &arguments)? {
+        true => Ok(app.add_systems(Update, draw).run()),
+        false => show_bots().map(|()| AppExit::Success),
+    }
+}
+
+/// Becomes what the arguments say; returns whether they say anything.
+pub(crate) fn start(commands: &mut Commands, arguments: &[String]) -> Result<bool, Failure> {
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["server", address] => {
             commands.serve(listen(address.parse()?)?, OpenToAnyone::default());
@@ -93,19 +112,19 @@ fn main() -> Result<AppExit, Box<dyn Error>> {
             let (address, fingerprint) = (address.parse()?, fingerprint.parse()?);
             commands.connect(Quic::connect_pinned(address, fingerprint, Duration::ZERO)?, &[]);
         }
-        _ => return show_bots().map(|()| AppExit::Success),
+        _ => return Ok(false),
     }
-    Ok(app.add_systems(Update, draw).run())
+    Ok(true)
 }
 
-fn listen(address: SocketAddr) -> Result<Quic<Udp>, Box<dyn Error>> {
+fn listen(address: SocketAddr) -> Result<Quic<Udp>, Failure> {
     let quic = Quic::listen_self_signed(address)?;
     println!("listens at {}, fingerprint {}", quic.address(), quic.fingerprint().ok_or("none")?);
     Ok(quic)
 }
 
 /// Runs a server and two clients for two seconds, in one process.
-fn show_bots() -> Result<(), Box<dyn Error>> {
+fn show_bots() -> Result<(), Failure> {
     let quic = listen(([127, 0, 0, 1], 0).into())?;
     let (address, fingerprint) = (quic.address(), quic.fingerprint().ok_or("no certificate")?);
     let mut apps = [app(), app(), app()];

@@ -1,0 +1,56 @@
+//! The example `simple_box` in a window. The keys W, A, S and D move the own box.
+//!
+//! ```sh
+//! cd crates/bevy_tightwire/window
+//! cargo run                                          # single player
+//! cargo run host 127.0.0.1:7777                      # prints its fingerprint
+//! cargo run client 127.0.0.1:7777 FINGERPRINT
+//! ```
+//!
+//! A server or a client without a window, `cargo run --example simple_box`, plays with it.
+
+#[allow(dead_code, reason = "its own `main`, and its bots")]
+#[path = "../../examples/simple_box.rs"]
+mod simple_box;
+
+use bevy::prelude::*;
+use bevy_tightwire::prelude::*;
+use simple_box::{Move, Position, Tint};
+
+fn main() -> AppExit {
+    let mut app = App::new();
+    app.add_plugins(DefaultPlugins);
+    simple_box::game(&mut app);
+    app.add_systems(Startup, start)
+        .add_systems(RunFixedMainLoop, read_keys.in_set(NetworkSet::WriteInput))
+        .add_systems(Update, (dress, place).chain())
+        .run()
+}
+
+fn start(mut commands: Commands) -> Result {
+    commands.spawn(Camera2d);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    simple_box::start(&mut commands, &arguments)?;
+    Ok(())
+}
+
+fn read_keys(keys: Res<ButtonInput<KeyCode>>, mut input: ResMut<LocalInput<Move>>) {
+    let axis = |minus, plus| i8::from(keys.pressed(plus)) - i8::from(keys.pressed(minus));
+    let (x, y) = (axis(KeyCode::KeyA, KeyCode::KeyD), axis(KeyCode::KeyS, KeyCode::KeyW));
+    **input = Move { x, y };
+}
+
+/// Gives each new box a sprite.
+fn dress(boxes: Query<(Entity, &Tint), Added<Tint>>, mut commands: Commands) {
+    for (entity, &Tint([r, g, b])) in &boxes {
+        let sprite = Sprite::from_color(Color::srgb_u8(r, g, b), Vec2::splat(40.0));
+        commands.entity(entity).insert((sprite, Transform::default()));
+    }
+}
+
+/// Moves the sprites to their boxes, which are interpolated or predicted already.
+fn place(mut boxes: Query<(&Position, &mut Transform)>) {
+    for (position, mut transform) in &mut boxes {
+        transform.translation = position.0.extend(0.0);
+    }
+}
