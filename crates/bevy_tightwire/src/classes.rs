@@ -46,6 +46,8 @@ pub(crate) struct Class {
     /// Names of the fields of predicted components, and their tolerances; `None` for that of the
     /// client's configuration.
     pub(crate) predicted: Vec<(String, Option<u32>)>,
+    /// One of the components is interpolated.
+    pub(crate) is_interpolated: bool,
     /// A function of the game interpolates one of the components.
     pub(crate) is_smooth: bool,
     pub(crate) width: usize,
@@ -164,6 +166,10 @@ impl Replication {
         let protocol = builder.build()?;
         for (index, class) in (0u16..).zip(&mut classes) {
             class.find_places(&protocol, index, &names, &widths)?;
+            let of_class = columns.iter().zip(&class.fields).filter(|(_, place)| place.is_some());
+            let settings = of_class.map(|(entry, _)| entry.settings);
+            class.is_interpolated = settings.clone().any(|settings| settings.is_interpolated);
+            class.is_smooth = settings.clone().any(|settings| settings.is_smooth);
         }
         let by_component =
             columns.iter().enumerate().map(|(place, entry)| (entry.component, place)).collect();
@@ -309,11 +315,8 @@ impl Class {
             .filter(|&place| required.contains(&place) || is_optional(place))
             .map(|place| (names[place].clone(), columns[place].settings.tolerance()))
             .collect();
-        let is_smooth = (0..columns.len()).any(|place| {
-            columns[place].settings.is_smooth && (required.contains(&place) || is_optional(place))
-        });
         let kind = group.map_or(Kind::Rest, Kind::Group);
-        Self { predicted, is_smooth, ..Self::new(name, kind, fields, columns.len()) }
+        Self { predicted, ..Self::new(name, kind, fields, columns.len()) }
     }
 
     /// Declares the class of a component with a scope of its own. `axes` is the number of components
@@ -322,8 +325,7 @@ impl Class {
         let mut fields = PartCells::fields(axes);
         fields.push(field(&names[place], columns[place].column.shape(), Audience::All));
         let name = format!("{PART}{}", names[place]);
-        let is_smooth = columns[place].settings.is_smooth;
-        Self { is_smooth, ..Self::new(name, Kind::Part(place), fields, columns.len()) }
+        Self::new(name, Kind::Part(place), fields, columns.len())
     }
 
     fn new(name: String, kind: Kind, fields: Vec<Field>, columns: usize) -> Self {
@@ -331,7 +333,8 @@ impl Class {
         let schema = Schema::new(shape).unwrap_or_default();
         let fields = vec![None; columns];
         let (predicted, part) = (Vec::new(), None);
-        Self { name, schema, kind, part, fields, predicted, is_smooth: false, width: 0 }
+        let (is_interpolated, is_smooth) = (false, false);
+        Self { name, schema, kind, part, fields, predicted, is_interpolated, is_smooth, width: 0 }
     }
 
     /// Finds the cells of each component.

@@ -2,8 +2,34 @@
 
 use bevy_ecs::entity::{Entity, EntityHashMap};
 use bevy_ecs::prelude::Resource;
+use core::hash::{BuildHasherDefault, Hasher};
 use std::collections::HashMap;
 use tightwire::ObjectId;
+
+/// A map by object ids. They are dense numbers of the server, and the client looks up several for
+/// each change: the hash of the standard library, which withstands attacks, costs more than the rest
+/// of a lookup.
+pub(crate) type ObjectMap<V> = HashMap<ObjectId, V, BuildHasherDefault<ObjectIdHasher>>;
+
+/// Hashes an object id by a multiplication.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ObjectIdHasher(u64);
+
+impl Hasher for ObjectIdHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u32((*byte).into()));
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        // The upper bits of the product choose the control byte, the lower ones the bucket.
+        let product = (self.0 ^ u64::from(number)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        self.0 = product ^ product >> 32;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
 
 /// The entities of a client that stand for objects of the server, both ways.
 ///
@@ -18,7 +44,7 @@ use tightwire::ObjectId;
 /// ```
 #[derive(Resource, Debug, Default)]
 pub struct EntityMap {
-    by_id: HashMap<ObjectId, Entity>,
+    by_id: ObjectMap<Entity>,
     by_entity: EntityHashMap<ObjectId>,
 }
 

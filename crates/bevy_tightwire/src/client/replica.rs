@@ -3,11 +3,11 @@
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::prelude::{ChildOf, Children, Resource, With, World};
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use tightwire::ObjectId;
 use tightwire::snapshot::{ChangeKind, Row, RowBuffer};
 
-use super::map::EntityMap;
+use super::map::{EntityMap, ObjectMap};
 use super::predict::Predicted;
 use crate::classes::Replication;
 use crate::column::Written;
@@ -22,7 +22,7 @@ pub struct Remote;
 /// State that this client has applied to its world.
 #[derive(Resource, Default)]
 pub(crate) struct ClientReplica {
-    pub(super) objects: HashMap<ObjectId, Object>,
+    pub(super) objects: ObjectMap<Object>,
     /// Objects that were predicted in the last frame, sorted.
     pub(super) predicted: Vec<ObjectId>,
     /// Objects with a component that a function of the game interpolates. They are written in each
@@ -355,9 +355,16 @@ impl ClientReplica {
     ) -> bool {
         let (mut shown, mut held) =
             (core::mem::take(&mut self.row), core::mem::take(&mut self.held));
-        let is_there = client.row(id, Which::Shown, &mut |row| shown.copy_from(row));
+        let is_held = client.row(id, Which::Held, &mut |row| held.copy_from(row));
+        let class = replication.classes.get(usize::from(held.row().class));
+        let is_there = if is_held && class.is_some_and(|class| !class.is_interpolated) {
+            shown.copy_from(held.row());
+            true
+        } else {
+            client.row(id, Which::Shown, &mut |row| shown.copy_from(row))
+        };
         if is_there {
-            if !client.row(id, Which::Held, &mut |row| held.copy_from(row)) {
+            if !is_held {
                 held.copy_from(shown.row());
             }
             let is_new = !self.objects.contains_key(&id);
