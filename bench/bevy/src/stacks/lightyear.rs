@@ -15,7 +15,7 @@ use lightyear::prelude::{
     ReplicationReceiver, ReplicationSender,
 };
 
-use super::{DELAY, Delayed, Stack};
+use super::{DELAY, Delayed, NETCODE, Stack};
 use crate::scene::{
     FRAME, Interacting, PackedPosition, PackedRotation, Player, Position, Rotation, add_scene,
 };
@@ -31,10 +31,6 @@ struct Lightyear {
     payload: u64,
     packets: u64,
 }
-
-/// Bytes that netcode adds to a packet: a prefix, a sequence number of two bytes, and the tag that
-/// authenticates it.
-const NETCODE: u64 = 1 + 2 + 16;
 
 /// Registers the components in the quantised form of the lines of `bevy_replicon`, by which
 /// `lightyear` replicates.

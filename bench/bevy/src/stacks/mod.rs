@@ -16,6 +16,10 @@ use crate::scene::{Player, Scene, add_scene};
 /// Frames that a message takes: 50 ms.
 pub const DELAY: usize = 3;
 
+/// Bytes that netcode adds to a packet: a prefix, a sequence number of two bytes, and the tag that
+/// authenticates it.
+pub const NETCODE: u64 = 1 + 2 + 16;
+
 /// A library with a server and clients.
 pub trait Stack {
     /// The server, whose updates are timed.
@@ -43,7 +47,7 @@ pub struct Entry {
 }
 
 /// All lines.
-pub const ENTRIES: [Entry; 9] = [
+pub const ENTRIES: [Entry; 10] = [
     Entry { name: "no network", start: |player, _| Box::new(Alone::new(player)) },
     Entry {
         name: "replicon, f32",
@@ -53,6 +57,7 @@ pub const ENTRIES: [Entry; 9] = [
         name: "replicon, by hand",
         start: |player, clients| replicon::start(player, clients, replicon::by_hand),
     },
+    Entry { name: "replicon over renet", start: replicon::over_renet },
     Entry { name: "lightyear, by hand", start: lightyear::start },
     Entry {
         name: "tightwire",
