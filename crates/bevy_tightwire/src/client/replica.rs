@@ -110,7 +110,7 @@ impl Object {
 
 /// Selection of the components of an object that are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum Selection {
     All,
     /// Components that are not predicted.
     NotPredicted,
@@ -118,7 +118,7 @@ enum Part {
     NotSmooth,
 }
 
-impl Part {
+impl Selection {
     fn contains(self, settings: ColumnSettings) -> bool {
         match self {
             Self::All => true,
@@ -196,7 +196,7 @@ impl ClientReplica {
         if core::mem::take(&mut self.has_spawned) && !self.waiting.is_empty() {
             for id in core::mem::take(&mut self.waiting) {
                 match client.is_predicted(id) {
-                    true => self.receive(world, replication, client, id, Part::NotPredicted),
+                    true => self.receive(world, replication, client, id, Selection::NotPredicted),
                     false => drop(self.show(world, replication, client, id)),
                 }
             }
@@ -213,11 +213,11 @@ impl ClientReplica {
         let mut predicted = Vec::new();
         client.predicted(&mut predicted);
         for &id in &predicted {
-            let mut part = Part::NotPredicted;
+            let mut part = Selection::NotPredicted;
             if self.predicted.binary_search(&id).is_err()
                 && self.begin_prediction(world, replication, id)
             {
-                part = Part::All;
+                part = Selection::All;
             }
             self.receive(world, replication, client, id, part);
         }
@@ -378,7 +378,7 @@ impl ClientReplica {
             } else {
                 self.entity_of(world, replication, id);
             }
-            self.write(world, replication, id, shown.row(), held.row(), Part::NotSmooth);
+            self.write(world, replication, id, shown.row(), held.row(), Selection::NotSmooth);
             let class = replication.classes.get(usize::from(shown.row().class));
             if class.is_some_and(|class| class.is_smooth) {
                 self.smooth.insert(id);
@@ -398,7 +398,7 @@ impl ClientReplica {
         replication: &mut Replication,
         client: &dyn ClientFace,
         id: ObjectId,
-        part: Part,
+        part: Selection,
     ) {
         let mut row = core::mem::take(&mut self.row);
         if client.row(id, Which::Received, &mut |received| row.copy_from(received)) {
@@ -415,7 +415,7 @@ impl ClientReplica {
         id: ObjectId,
         shown: Row<'_>,
         held: Row<'_>,
-        part: Part,
+        part: Selection,
     ) {
         let Some(object) = self.objects.get_mut(&id) else { return };
         let Some(class) = replication.classes.get(usize::from(shown.class)) else { return };
