@@ -29,6 +29,7 @@ pub mod __private {
     pub use crate::stream::float_fields::*;
     pub use crate::stream::long_floats::*;
     pub use crate::stream::maybe_wire::*;
+    pub use crate::stream::word::*;
     pub use crate::stream::{
         Binary, Condition, Elements, Field, FloatRange, Hints, Int, List, Name, Number, Op, Pod,
         Quaternion, RawStream, Run, Shape, Stream, Target, Variant, Vector, Wire,

@@ -9,7 +9,7 @@ use crate::condition;
 use crate::describe;
 use crate::hints;
 use crate::layout::{self, Layout, Width};
-use crate::operation::operation;
+use crate::operation::{in_run, operation};
 use crate::parse::{Body, Item};
 use crate::reset::reset;
 use crate::syntax::{INTS, is};
@@ -25,7 +25,7 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
     let Layout { slots, max_bits, fixed_bits, depth } = layout::layout(item);
     let serialize = match &item.body {
         Body::Struct(fields) => {
-            let steps = steps(fields, 0, 0, Place::Struct);
+            let steps = steps(fields, 0, Place::Struct);
             let end = return_on_error(quote!(__run.end_run()));
             quote!(#steps #end)
         }
@@ -100,15 +100,6 @@ pub(crate) fn return_on_error(step: TokenStream) -> TokenStream {
     quote! {
         if let ::tightwire::__private::core::result::Result::Err(__error) = #step {
             return ::tightwire::__private::core::result::Result::Err(__error);
-        }
-    }
-}
-
-/// Generates the beginning of a run, if one begins at this field.
-pub(crate) fn begin_run(bits: &TokenStream) -> TokenStream {
-    quote! {
-        if const { #bits > 0 } {
-            __run.begin_run(const { #bits });
         }
     }
 }
@@ -188,18 +179,49 @@ pub(crate) fn is_used(field: &Field) -> bool {
     field.rule.is_some() || field.default.is_some()
 }
 
-/// Generates the fields one after the other. `slot` is the index of the first field in the slots of
-/// `layout`.
-pub(crate) fn steps(
-    fields: &[Field],
+/// The place of the code in the slots of `layout`.
+struct Slots {
     variant: usize,
-    mut slot: usize,
-    place: Place,
-) -> TokenStream {
+    /// The first slot that a reader gets within a run.
+    first: usize,
+    /// The slot of the next field.
+    next: usize,
+    /// The slot behind the last field that has several parts.
+    known: usize,
+}
+
+impl Slots {
+    /// Generates the slots as a value for functions of the library.
+    fn layout(&self) -> TokenStream {
+        let Self { variant, first, known, .. } = self;
+        quote!(::tightwire::__private::Layout {
+            slots: <Self as ::tightwire::__private::Slots>::SLOTS[#variant],
+            first: #first,
+            known: #known,
+        })
+    }
+
+    /// Generates the step of the next field.
+    fn step(&self) -> TokenStream {
+        let (layout, next) = (self.layout(), self.next);
+        quote!(const { ::tightwire::__private::step(#layout, #next) })
+    }
+
+    /// Generates the step of a part behind the run, after `before` bits.
+    fn step_behind(&self, before: u32, bits: &TokenStream) -> TokenStream {
+        let (layout, next) = (self.layout(), self.next);
+        quote!(const { ::tightwire::__private::step_behind(#layout, #next, #before, #bits) })
+    }
+}
+
+/// Generates the fields one after the other.
+pub(crate) fn steps(fields: &[Field], variant: usize, place: Place) -> TokenStream {
+    let first = usize::from(matches!(place, Place::Variant { .. }));
+    let mut slots = Slots { variant, first, next: first, known: 0 };
     let mut code = TokenStream::new();
     for (index, (when, group)) in layout::groups(fields).into_iter().enumerate() {
         if index > 0 || when.is_some() {
-            slot += 1;
+            slots.next += 1;
         }
         let mut taken = TokenStream::new();
         let used: Vec<&Field> = group.iter().copied().filter(|field| is_used(field)).collect();
@@ -209,13 +231,11 @@ pub(crate) fn steps(
             taken = quote!(let #bindings = #parts;);
         }
         let mut sent = TokenStream::new();
-        for fields in group.chunk_by(|a, b| is_float(a) && is_float(b)) {
-            for fields in fields.chunks(MAX_FLOATS) {
-                sent.extend(match fields {
-                    [field] => step(field, variant, &mut slot, place),
-                    fields => float_steps(fields, variant, &mut slot, place),
-                });
-            }
+        for fields in layout::parts(&group) {
+            sent.extend(match fields {
+                [field] => step(field, &mut slots, place),
+                fields => float_steps(fields, &mut slots, place),
+            });
         }
         let Some(when) = when else {
             // Targets are borrowed to the end of their block, since the compiler cannot know that
@@ -249,31 +269,20 @@ pub(crate) fn steps(
     code
 }
 
-/// The number of compressed floats that are quantised at once.
-const MAX_FLOATS: usize = 4;
-
-/// Whether a field is a compressed float without a check after it.
-fn is_float(field: &Field) -> bool {
-    matches!(field.rule, Some(Rule::Compressed { vector: None, .. })) && field.check.is_none()
-}
-
 /// Generates several compressed floats.
-fn float_steps(fields: &[&Field], variant: usize, slot: &mut usize, place: Place) -> TokenStream {
-    let slots = quote!(<Self as ::tightwire::__private::Slots>::SLOTS[#variant]);
-    let here = *slot;
-    let begin = begin_run(&quote!(::tightwire::__private::run_bits(#slots, #here)));
+fn float_steps(fields: &[&Field], slots: &mut Slots, place: Place) -> TokenStream {
+    let step = slots.step();
+    slots.next += 1;
     let names = fields.iter().map(|field| field.name());
     let targets = fields.iter().map(|field| target(field, place));
     let ranges = fields.iter().filter_map(|field| field.rule.as_ref()).map(layout::float_range);
-    let code = quote!(::tightwire::__private::compressed_fields(
+    return_on_error(quote!(::tightwire::__private::compressed_fields(
         &mut __run,
+        #step,
         [#(#names),*],
         [#(#targets),*],
         const { [#(#ranges),*] },
-    ));
-    *slot += fields.len();
-    let code = return_on_error(code);
-    quote!(#begin #code)
+    )))
 }
 
 /// Generates the target of a field.
@@ -286,41 +295,51 @@ fn target(field: &Field, place: Place) -> TokenStream {
 }
 
 /// Generates one field.
-fn step(field: &Field, variant: usize, slot: &mut usize, place: Place) -> TokenStream {
+fn step(field: &Field, slots: &mut Slots, place: Place) -> TokenStream {
     let Some(rule) = &field.rule else { return reset(field) };
     let (name, target) = (field.name(), target(field, place));
-    let slots = quote!(<Self as ::tightwire::__private::Slots>::SLOTS[#variant]);
-    let here = *slot;
-    *slot += 1;
-    let begin = begin_run(&quote!(::tightwire::__private::run_bits(#slots, #here)));
-    let in_run = return_on_error(operation(rule, &quote!(__run.named(#name)), &target));
     let end = return_on_error(quote!(__run.end_run()));
     let alone = return_on_error(operation(rule, &quote!(__run.stream().named(#name)), &target));
-    let mut code = match layout::width(rule) {
-        _ if let Rule::Option { rule, .. } = rule => optional(rule, &target, &alone, &end),
-        // A writer puts the length into the word of the preceding fields; the bytes end the run.
-        _ if matches!(rule, Rule::Text { .. } | Rule::Blob { .. }) => quote! {
-            if __S::WRITING {
-                #in_run
-            } else {
-                #end
-                #alone
+    let in_run = in_run(rule, &slots.step(), &name, &target).map(return_on_error);
+    let here = slots.next;
+    let mut code = match (layout::width(rule), in_run) {
+        _ if let Rule::Option { rule, .. } = rule => optional(rule, slots, &target, &alone, &end),
+        _ if let Rule::Text { max_len } = rule => {
+            let bits = quote!(::tightwire::__private::length_bits(#max_len) as u32);
+            let step = slots.step_behind(0, &bits);
+            return_on_error(quote!(::tightwire::__private::text_behind_run(
+                &mut __run, #step, #name, #target, #max_len
+            )))
+        }
+        (Width::Fixed(_), Some(in_run)) => in_run,
+        (Width::Varies, _) => quote!(#end #alone),
+        (_, in_run) => {
+            let in_run = in_run.unwrap_or_else(|| {
+                let layout = slots.layout();
+                slots.known = here + 1;
+                let code = operation(rule, &quote!(__run.named(#name)), &target);
+                let code = return_on_error(code);
+                quote! {
+                    if const { #layout.begins(#here) > 0 } {
+                        __run.begin_run(const { #layout.begins(#here) });
+                    }
+                    #code
+                }
+            });
+            let layout = slots.layout();
+            quote! {
+                if const { #layout.slots[#here].is_some() } {
+                    #in_run
+                } else {
+                    #end
+                    #alone
+                }
             }
-        },
-        Width::Fixed(_) => quote!(#begin #in_run),
-        Width::Varies => quote!(#end #alone),
-        Width::CompileTime(_) => quote! {
-            if const { #slots[#here].is_some() } {
-                #begin
-                #in_run
-            } else {
-                #end
-                #alone
-            }
-        },
+        }
     };
+    slots.next += 1;
     if let Some(check) = &field.check {
-        *slot += 1;
+        slots.next += 1;
         let check = return_on_error(quote!(__run.stream().named(#check).check(#check)));
         code.extend(quote!(#end #check));
     }
@@ -333,6 +352,7 @@ fn step(field: &Field, variant: usize, slot: &mut usize, place: Place) -> TokenS
 /// run from registers to memory.
 fn optional(
     rule: &Rule,
+    slots: &Slots,
     target: &TokenStream,
     alone: &TokenStream,
     end: &TokenStream,
@@ -340,18 +360,24 @@ fn optional(
     let (Width::Fixed(bits) | Width::CompileTime(bits)) = layout::width(rule) else {
         return quote!(#end #alone);
     };
-    let write_bit = return_on_error(quote!(__run.option_bit(__option.is_some())));
+    let word_bits = quote!(::tightwire::__private::word_bits(#bits));
+    let step = slots.step_behind(0, &quote!(1));
+    let write_bit = return_on_error(quote!(
+        ::tightwire::__private::write_option(&mut __run, #step, __option.is_some())
+    ));
     let (is_direct, bit) = match has_one_part(rule) {
         false => (quote!(__S::MERGES && __S::WRITING), write_bit),
         true => {
-            let bits = quote!(const { ::tightwire::__private::word_bits(#bits) });
-            let read_bit = return_on_error(
-                quote!(::tightwire::__private::read_option(&mut __run, &mut __option, #bits)),
-            );
+            let read_bit = return_on_error(quote!(
+                ::tightwire::__private::read_option(&mut __run, &mut __option, const { #word_bits })
+            ));
             (quote!(__S::MERGES), quote!(if __S::READING { #read_bit } else { #write_bit }))
         }
     };
-    let value = return_on_error(operation(rule, &quote!(__stream), &quote!(__value)));
+    let step = slots.step_behind(1, &word_bits);
+    let value = in_run(rule, &step, "", &quote!(__value));
+    let value = value.unwrap_or_else(|| operation(rule, &quote!((&mut __run)), &quote!(__value)));
+    let value = return_on_error(value);
     quote! {
         if #is_direct && const { ::tightwire::__private::fits_word(#bits) } {
             let mut __option = #target;
@@ -360,7 +386,6 @@ fn optional(
                 ::tightwire::__private::core::option::Option::as_ref,
                 ::tightwire::__private::core::option::Option::as_mut,
             ) {
-                let __stream = &mut __run;
                 #value
             }
             #end

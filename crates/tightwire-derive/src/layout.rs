@@ -112,6 +112,18 @@ pub(crate) fn groups(fields: &[Field]) -> Vec<(Option<&Expr>, Vec<&Field>)> {
     groups
 }
 
+/// Divides a group into fields, and up to four compressed floats that are quantised at once.
+pub(crate) fn parts<'a, 'f>(group: &'a [&'f Field]) -> impl Iterator<Item = &'a [&'f Field]> {
+    /// The number of compressed floats that are quantised at once.
+    const MAX_FLOATS: usize = 4;
+    group.chunk_by(|a, b| is_float(a) && is_float(b)).flat_map(|fields| fields.chunks(MAX_FLOATS))
+}
+
+/// Whether a field is a compressed float without a check after it.
+fn is_float(field: &Field) -> bool {
+    matches!(field.rule, Some(Rule::Compressed { vector: None, .. })) && field.check.is_none()
+}
+
 /// Returns the slots of the fields; a slot between groups ends the run.
 fn slots(fields: &[Field]) -> Vec<TokenStream> {
     let mut slots = Vec::new();
@@ -119,7 +131,13 @@ fn slots(fields: &[Field]) -> Vec<TokenStream> {
         if index > 0 || when.is_some() {
             slots.push(none());
         }
-        for field in group {
+        for fields in parts(&group) {
+            let [field] = fields else {
+                let rules = fields.iter().filter_map(|field| field.rule.as_ref());
+                let widths = rules.map(|rule| width(rule).slot());
+                slots.push(quote!(::tightwire::__private::fixed_bits(&[#(#widths),*])));
+                continue;
+            };
             slots.extend(field.rule.iter().map(|rule| width(rule).slot()));
             // A protocol can leave checks out, so a check is part of no run.
             slots.extend(field.check.iter().map(|_| none()));
@@ -201,6 +219,20 @@ pub(crate) fn long_array(vector: &Type) -> Option<&Expr> {
     }
 }
 
+/// Returns the length of an array of at most four floats, whose bits are always a fixed number.
+fn short_array(vector: &Type) -> Option<u32> {
+    match peeled(vector) {
+        Type::Array(array) => literal(&array.len, 4),
+        _ => None,
+    }
+}
+
+/// Returns a length that is a literal of at most `max`.
+fn literal(len: &Expr, max: u32) -> Option<u32> {
+    let len = u32::try_from(whole_literal(len)?).ok()?;
+    (len <= max).then_some(len)
+}
+
 /// Maximum number of components of a vector in a schema; the library has the same constant.
 const MAX_DIMENSIONS: i128 = 64;
 
@@ -211,6 +243,7 @@ pub(crate) fn width(rule: &Rule) -> Width {
         Rule::Whole(ty) => {
             Width::CompileTime(quote!(<#ty as ::tightwire::__private::Wire>::FIXED_BITS))
         }
+        Rule::Floats { len } if let Some(len) = literal(len, 4) => fixed(quote!((32 * #len))),
         Rule::Floats { len } => {
             let float = some(&quote!(32));
             Width::CompileTime(quote!(::tightwire::__private::array_bits(#float, #len)))
@@ -221,6 +254,10 @@ pub(crate) fn width(rule: &Rule) -> Width {
             let range = float_range(rule);
             fixed(quote!(#range.width()))
         }
+        Rule::Compressed { vector: Some(ty), .. } if let Some(len) = short_array(ty) => {
+            let range = float_range(rule);
+            fixed(quote!((#range.width() * #len)))
+        }
         Rule::Compressed { vector: Some(ty), .. } => {
             let range = float_range(rule);
             let dimensions = dimensions(ty);
@@ -229,6 +266,12 @@ pub(crate) fn width(rule: &Rule) -> Width {
         }
         Rule::SmallestThree { bits } => fixed(smallest_three_bits(bits)),
         Rule::Unit { bits } => fixed(unit_bits(bits)),
+        Rule::Array { len, rule }
+            if is_bool(rule)
+                && let Some(len) = literal(len, 64) =>
+        {
+            fixed(quote!(#len))
+        }
         Rule::Array { len, rule } if is_bool(rule) => {
             Width::CompileTime(quote!(<[bool; #len] as ::tightwire::__private::Wire>::FIXED_BITS))
         }

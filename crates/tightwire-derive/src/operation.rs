@@ -5,7 +5,7 @@ use quote::quote;
 use syn::Type;
 
 use crate::layout;
-use crate::syntax::is;
+use crate::syntax::{INTS, is};
 use crate::validate::Rule;
 
 /// Generates the operation of a value, an expression of type `Result`.
@@ -78,6 +78,42 @@ pub(crate) fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream)
             operation(rule, stream, &quote!(::tightwire::__private::unboxed(#target)))
         }
     }
+}
+
+/// Generates the operation of a value that is one part of a run, or fills several words of it; `None` for
+/// operations of several parts.
+pub(crate) fn in_run(
+    rule: &Rule,
+    step: &TokenStream,
+    name: &str,
+    target: &TokenStream,
+) -> Option<TokenStream> {
+    let wide = ["u128", "i128"];
+    let (function, arguments) = match rule {
+        Rule::Whole(ty) if is(ty, &["bool"]) => (quote!(bool_in_run), quote!()),
+        Rule::Whole(ty) if is(ty, &["f32"]) => (quote!(float_in_run), quote!()),
+        Rule::Whole(ty) if is(ty, &["f64"]) => (quote!(double_in_run), quote!()),
+        Rule::Whole(ty) if is(ty, &INTS) && !is(ty, &wide) => (quote!(whole_in_run), quote!()),
+        Rule::Int { ty, min, max } if !is(ty, &wide) => (quote!(int_in_run), quote!(, #min, #max)),
+        Rule::Bits { bits, .. } => (quote!(bits_in_run), quote!(, #bits)),
+        Rule::Compressed { vector, .. } => {
+            let range = layout::float_range(rule);
+            let function = match vector {
+                None => quote!(compressed_float_in_run),
+                Some(ty) if layout::long_array(ty).is_some() => return None,
+                Some(_) => quote!(compressed_vector_in_run),
+            };
+            (function, quote!(, const { #range }))
+        }
+        Rule::SmallestThree { bits } => (quote!(smallest_three_in_run), quote!(, #bits)),
+        Rule::Unit { bits } => (quote!(unit_vector_in_run), quote!(, #bits)),
+        Rule::Array { rule, .. } if is_bool(rule) => (quote!(bools_in_run), quote!()),
+        Rule::Boxed { rule } => {
+            return in_run(rule, step, name, &quote!(::tightwire::__private::unboxed(#target)));
+        }
+        _ => return None,
+    };
+    Some(quote!(::tightwire::__private::#function(&mut __run, #step, #name, #target #arguments)))
 }
 
 /// Whether a value is a `bool`: an array of these is packed into words.

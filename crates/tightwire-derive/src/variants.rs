@@ -4,9 +4,7 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::ext::IdentExt;
 
-use crate::expand::{
-    Place, begin_run, binding, is_used, parts, pattern, return_on_error, steps, tuple,
-};
+use crate::expand::{Place, binding, is_used, parts, pattern, return_on_error, steps, tuple};
 use crate::parse::Variant;
 use crate::reset::default_of;
 use crate::syntax::{INTS, is};
@@ -48,7 +46,7 @@ pub(crate) fn serialize_enum(variants: &[Variant<Field>]) -> TokenStream {
 fn serialize_variant(ordinal: usize, variant: &Variant<Field>) -> TokenStream {
     let name = &variant.name;
     let write_ordinal = return_on_error(
-        quote!(::tightwire::__private::ordinal(&mut __run, &mut { #ordinal }, &__NAMES)),
+        quote!(::tightwire::__private::write_ordinal(&mut __run, #ordinal, &__NAMES)),
     );
     let end = return_on_error(quote!(__run.end_run()));
     let name_text = name.unraw().to_string();
@@ -69,23 +67,19 @@ fn serialize_variant(ordinal: usize, variant: &Variant<Field>) -> TokenStream {
     let used: Vec<&Field> = variant.fields.iter().filter(|field| is_used(field)).collect();
     let parts = parts(&pattern(&quote!(Self::#name), &used), &used, true);
     let bindings = tuple(&used, &|field| binding(field, place));
-    let steps = steps(&variant.fields, ordinal, 1, place);
-    let slots = quote!(<Self as ::tightwire::__private::Slots>::SLOTS[#ordinal]);
+    let steps = steps(&variant.fields, ordinal, place);
     // The same variant is read into, so that strings and arrays keep their memory. For variants
     // without such memory the test is left out, since its branch would be mispredicted.
     let keeps_memory =
         !variant.fields.iter().all(|field| field.rule.as_ref().is_some_and(is_plain));
     let is_other = keeps_memory
         .then(|| quote!(&&!::tightwire::__private::core::matches!(&*__this, Self::#name { .. })));
-    let begin_rest = begin_run(&quote!(::tightwire::__private::rest_of_run(#slots, 1)));
     quote! {
         if __S::READING #is_other {
             __this.put(#fresh);
         }
         if let ::tightwire::__private::core::option::Option::Some(#bindings) = #parts {
-            if __S::READING {
-                #begin_rest
-            } else {
+            if __S::WRITING {
                 #write_ordinal
             }
             __run.enter_variant(#name_text);

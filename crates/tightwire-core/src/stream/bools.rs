@@ -8,12 +8,12 @@ pub(super) fn bools<S: Stream>(
     stream: &mut S,
     mut bools: Target<'_, S::Access, [bool]>,
 ) -> Result<(), S::Error> {
-    /// Whole bytes, and as many as one load reads at any position.
-    const WORD: usize = 56;
     let length = bools.len();
+    // Whole bytes, and as many as one load reads at any position; an array that fits a word is one part.
+    let most = if length <= 64 { 64 } else { 56 };
     let mut start = 0;
     while start < length {
-        let end = length.min(start + WORD);
+        let end = length.min(start + most);
         let mut word = if S::WRITING { pack(&bools[start..end]) } else { 0 };
         stream.raw_fitting(&mut word, (end - start) as u32)?;
         if let Some(bools) = bools.when_reading() {

@@ -25,11 +25,6 @@ pub trait Slots {
     const SLOTS: &'static [&'static [Option<u32>]];
 }
 
-/// Bits of the run that begins with `field`; 0 if the field before it belongs to the same run.
-pub const fn run_bits(slots: &[Option<u32>], field: usize) -> u32 {
-    if field > 0 && slots[field - 1].is_some() { 0 } else { rest_of_run(slots, field) }
-}
-
 /// Bits from `field` to the end of its run.
 pub const fn rest_of_run(slots: &[Option<u32>], mut field: usize) -> u32 {
     let mut bits = 0;
@@ -391,8 +386,7 @@ fn narrow<S: Stream, T: Int>(
     let number = value.offset_from(T::default());
     let mut wide = number as u64;
     if S::WRITING && u128::from(wide) != number {
-        let start = stream.position();
-        stream.refuse_at(ErrorKind::OutOfRange, start)?;
+        stream.refuse_next(ErrorKind::OutOfRange)?;
     }
     int::bits(stream, Target::from(&mut wide), width)?;
     value.put(T::at_offset(T::default(), wide.into()));

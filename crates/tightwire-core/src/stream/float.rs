@@ -192,8 +192,7 @@ pub(super) fn compressed<S: Stream>(
     if S::WRITING {
         if (*value * 0.0).is_nan() {
             cold_path();
-            let start = stream.position();
-            stream.refuse_at(ErrorKind::NotFinite, start)?;
+            stream.refuse_next(ErrorKind::NotFinite)?;
         }
         // The code of an infinity or NaN is unspecified; the refusal keeps it from being sent.
         code = u64::from(range.quantise(*value));
@@ -222,8 +221,7 @@ pub(super) fn compressed_array<S: Stream, const N: usize>(
         let four = widened(values);
         if !all_finite(four) {
             cold_path();
-            let start = stream.position();
-            stream.refuse_at(ErrorKind::NotFinite, start)?;
+            stream.refuse_next(ErrorKind::NotFinite)?;
         }
         codes.copy_from_slice(&range.quantise_four(four)[..N]);
     }
@@ -262,8 +260,7 @@ pub(super) fn compressed_slice<S: Stream>(
         });
         if !finite {
             cold_path();
-            let start = stream.position();
-            stream.refuse_at(ErrorKind::NotFinite, start)?;
+            stream.refuse_next(ErrorKind::NotFinite)?;
         }
     }
     super::vector::codes(stream, codes, range.width(), range.max_code)?;

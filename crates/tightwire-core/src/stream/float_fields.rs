@@ -6,51 +6,87 @@ use core::hint::cold_path;
 use wide::f32x4;
 
 use super::float::{SMALL_CODES, code_float};
-use super::{ErrorKind, FloatRange, RawStream as _, Run, Stream, Target};
+use super::word::stays;
+use super::{ErrorKind, FloatRange, Run, Stream, Target};
 
-/// Fields with their names and ranges, within a run.
+/// Fields with their names and ranges, within a run. If they fit a word, they are one part of it.
 #[cfg_attr(not(debug_assertions), inline(always))]
 #[track_caller]
 pub fn compressed_fields<S: Stream, const N: usize>(
     run: &mut Run<'_, S>,
+    step: u32,
     names: [&'static str; N],
+    fields: [Target<'_, S::Access, f32>; N],
+    ranges: [FloatRange; N],
+) -> Result<(), S::Error> {
+    if stays::<S>(step) {
+        return in_word(&mut run.word(), fields, ranges);
+    }
+    let run = run.beyond(step, names[0]);
+    if S::JOINS && width(&ranges) <= u64::BITS && const { N <= 4 } {
+        return in_word(run, fields, ranges);
+    }
+    for (index, field) in fields.into_iter().enumerate() {
+        run.named(names[index]).compressed_float(field, ranges[index])?;
+    }
+    Ok(())
+}
+
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn width(ranges: &[FloatRange]) -> u32 {
+    ranges.iter().map(|range| range.width()).sum()
+}
+
+/// Up to four fields of at most 64 bits in all.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn in_word<S: Stream, const N: usize>(
+    stream: &mut S,
     mut fields: [Target<'_, S::Access, f32>; N],
     ranges: [FloatRange; N],
 ) -> Result<(), S::Error> {
     let are_small = ranges.iter().all(|range| range.max_code() < SMALL_CODES);
-    if !S::JOINS || !are_small || const { N > 4 } {
-        for (index, field) in fields.into_iter().enumerate() {
-            run.named(names[index]).compressed_float(field, ranges[index])?;
-        }
-        return Ok(());
-    }
     let lanes = Lanes::new(ranges);
     let mut codes = [0; 4];
-    let mut not_finite = 0;
+    let mut word = 0;
     if S::WRITING {
         let mut values = [0.0; 4];
         for (value, field) in values.iter_mut().zip(&fields) {
             *value = **field;
         }
-        (codes, not_finite) = lanes.quantise(values);
+        let (small, not_finite) = lanes.quantise(values);
+        let mut at = 0;
+        for (index, range) in ranges.iter().enumerate() {
+            if not_finite >> index & 1 != 0 {
+                cold_path();
+                let bit = stream.position() + u64::from(at);
+                stream.refuse_at(ErrorKind::NotFinite, bit)?;
+            }
+            let code = if are_small { small[index] } else { range.quantise(values[index]) };
+            word |= u64::from(code) << at;
+            at += range.width();
+        }
     }
-    for index in 0..N {
-        if S::WRITING && not_finite >> index & 1 != 0 {
-            cold_path();
-            let start = run.position();
-            run.refuse_at(ErrorKind::NotFinite, start)?;
-        }
-        let mut code = codes[index].into();
-        match S::WRITING {
-            true => run.raw_fitting(&mut code, ranges[index].width())?,
-            false => run.raw_offset(&mut code, ranges[index].max_code().into())?,
-        }
-        codes[index] = code as u32;
+    stream.raw_fitting(&mut word, width(&ranges))?;
+    if !S::READING {
+        return Ok(());
     }
-    if S::READING {
-        for (field, value) in fields.iter_mut().zip(lanes.dequantise(codes)) {
-            field.put(value);
-        }
+    let mut in_range = true;
+    for (code, range) in codes.iter_mut().zip(&ranges) {
+        *code = (word & ((1 << range.width()) - 1)) as u32;
+        in_range &= *code <= range.max_code();
+        word >>= range.width();
+    }
+    if !in_range {
+        cold_path();
+        let before =
+            codes.iter().zip(&ranges).take_while(|(code, range)| **code <= range.max_code());
+        let behind = stream.position() - u64::from(width(&ranges));
+        let bit = behind + before.map(|(_, range)| u64::from(range.width())).sum::<u64>();
+        return stream.refuse_at(ErrorKind::OutOfRange, bit);
+    }
+    let values = lanes.dequantise(codes);
+    for (index, field) in fields.iter_mut().enumerate() {
+        field.put(if are_small { values[index] } else { ranges[index].dequantise(codes[index]) });
     }
     Ok(())
 }

@@ -49,6 +49,7 @@ mod trace;
 mod tree;
 mod vector;
 mod wire;
+pub(crate) mod word;
 mod write;
 
 use alloc::borrow::Cow;

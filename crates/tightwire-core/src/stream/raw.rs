@@ -157,6 +157,14 @@ pub trait RawStream: Sized {
     /// Refuses the value at `bit`: a reader fails, a writer does not finish.
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), Self::Error>;
 
+    /// Refuses the value that begins at the current position.
+    #[doc(hidden)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn refuse_next(&mut self, kind: ErrorKind) -> Result<(), Self::Error> {
+        let bit = self.position();
+        self.refuse_at(kind, bit)
+    }
+
     /// A number of `0..=span`, in the bits that `span` needs.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_offset(&mut self, offset: &mut u64, span: u64) -> Result<(), Self::Error> {
@@ -165,7 +173,7 @@ pub trait RawStream: Sized {
         if Self::WRITING && value > span {
             // Without this hint, the state of a refusal would be computed for every value.
             cold_path();
-            self.refuse_at(ErrorKind::OutOfRange, start)?;
+            self.refuse_next(ErrorKind::OutOfRange)?;
             value = 0;
         }
         self.raw_fitting(&mut value, u64::BITS - span.leading_zeros())?;

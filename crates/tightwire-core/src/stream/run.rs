@@ -2,6 +2,7 @@
 
 use core::hint::cold_path;
 
+use super::word::load_bits;
 use super::{ErrorKind, Op, RawStream, TraceScope, Value};
 
 /// Wraps a stream that [merges](RawStream::MERGES), and collects fields into words: derived code
@@ -35,19 +36,17 @@ struct Refusals {
 }
 
 impl Refusals {
-    /// Adds a value that begins at bit `offset`; returns `false` if this set cannot hold it.
+    /// Adds a value that begins at the bit `offset` of the word; returns `false` if this set has no such kind.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn add(&mut self, kind: ErrorKind, offset: u64) -> bool {
-        let bits = match kind {
-            ErrorKind::OutOfRange => &mut self.out_of_range,
-            ErrorKind::NotFinite => &mut self.not_finite,
-            ErrorKind::NotUnit => &mut self.not_unit,
+    fn add(&mut self, kind: ErrorKind, offset: u32) -> bool {
+        let bit = 1 << (offset % u64::BITS);
+        match kind {
+            ErrorKind::OutOfRange => self.out_of_range |= bit,
+            ErrorKind::NotFinite => self.not_finite |= bit,
+            ErrorKind::NotUnit => self.not_unit |= bit,
             _ => return false,
-        };
-        if offset < u64::from(u64::BITS) {
-            *bits |= 1 << offset;
         }
-        offset < u64::from(u64::BITS)
+        true
     }
 
     /// Kind and bit of the first value.
@@ -121,12 +120,6 @@ impl<'s, S: RawStream> Run<'s, S> {
         self.stream
     }
 
-    /// Writes the bit of an option, whose value follows in the run if it is set.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub fn option_bit(&mut self, is_some: bool) -> Result<(), S::Error> {
-        self.raw_fitting(&mut u64::from(is_some), 1)
-    }
-
     /// Reads the bit of an option, and its value of `bits < 64` bits as a run of its own.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn read_option(&mut self, bits: u32) -> Result<bool, S::Error> {
@@ -170,10 +163,7 @@ impl<'s, S: RawStream> Run<'s, S> {
             return Ok(lower & mask(width));
         }
         let missing = width - self.held;
-        // The rest of the run is split into equal words, as few as possible and as narrow as
-        // possible: below 58 bits, one load reads a word. If a type takes more bits than it
-        // declared, they are read one field at a time.
-        let loaded = self.left.div_ceil(self.left.div_ceil(u64::BITS).max(1)).max(missing);
+        let loaded = load_bits(self.left, missing);
         let mut next = 0;
         self.stream.raw_bits(&mut next, loaded)?;
         let value = (lower | next << self.held) & mask(width);
@@ -181,6 +171,24 @@ impl<'s, S: RawStream> Run<'s, S> {
         self.word = next.unbounded_shr(missing);
         self.held = loaded - missing;
         Ok(value)
+    }
+
+    /// Collects bits that do not fill the word.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn put(&mut self, value: u64, width: u32) {
+        debug_assert!(self.held + width < u64::BITS, "a step that fills the word");
+        self.word |= value.unbounded_shl(self.held);
+        self.held += width;
+    }
+
+    /// Takes bits that are held.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn take_held(&mut self, width: u32) -> u64 {
+        debug_assert!(width <= self.held, "a step that loads a word");
+        let value = self.word & mask(width);
+        self.word = self.word.unbounded_shr(width);
+        self.held = self.held.saturating_sub(width);
+        value
     }
 
     /// Ends the run before an operation that no run can contain.
@@ -238,12 +246,13 @@ impl<S: RawStream> RawStream for Run<'_, S> {
             *value = self.take(width)?;
             return Ok(());
         }
-        if *value > mask(width) {
+        let mut bits = *value;
+        if bits > mask(width) {
             cold_path();
-            self.refuse_at(ErrorKind::OutOfRange, self.position())?;
-            return self.collect(0, width);
+            self.refuse_next(ErrorKind::OutOfRange)?;
+            bits = 0;
         }
-        self.collect(*value, width)
+        self.collect(bits, width)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -279,15 +288,22 @@ impl<S: RawStream> RawStream for Run<'_, S> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
+    fn refuse_next(&mut self, kind: ErrorKind) -> Result<(), S::Error> {
+        if S::WRITING && S::MERGES && self.refusals.add(kind, self.held) {
+            return Ok(());
+        }
+        self.refuse_at(kind, self.position())
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn refuse_at(&mut self, kind: ErrorKind, bit: u64) -> Result<(), S::Error> {
         if S::WRITING && S::MERGES {
             let offset = bit.wrapping_sub(self.stream.position());
-            if self.refusals.add(kind, offset) {
+            if offset < u64::from(u64::BITS) && self.refusals.add(kind, offset as u32) {
                 return Ok(());
             }
-            // A refusal that `refusals` cannot hold is reported at once, after those before it. The
-            // run ends here, so that no part of it is left when the bytes of a string end it.
-            self.end_run()?;
+            // Reported at once, after those before it.
+            self.report()?;
         }
         self.stream.refuse_at(kind, bit)
     }

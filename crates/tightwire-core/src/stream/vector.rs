@@ -4,6 +4,8 @@
 //! exact. The largest component of a quaternion is found by arithmetic and tables: it is as random
 //! as the data, so a branch on it would be mispredicted.
 
+use core::hint::cold_path;
+
 use wide::f32x4;
 
 use super::float::{FloatRange, compressed_array, sqrt};
@@ -187,10 +189,14 @@ pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
         let components = quaternion.to_xyzw();
         let [x, y, z, w] = components;
         let unit = centre as f32 * core::f32::consts::SQRT_2;
-        let Some(unit) = over_length(unit, x * x + y * y + z * z + w * w) else {
-            return stream.refuse_at(ErrorKind::NotUnit, start);
-        };
-        word = rotation_word(components, unit, bits);
+        match over_length(unit, x * x + y * y + z * z + w * w) {
+            Some(unit) => word = rotation_word(components, unit, bits),
+            // Its bits are written nevertheless, so that the compiler knows where the next field begins.
+            None => {
+                cold_path();
+                stream.refuse_next(ErrorKind::NotUnit)?;
+            }
+        }
     }
     if S::PACKS {
         stream.raw_bits(&mut word, 2 + 3 * bits)?;
@@ -329,14 +335,15 @@ pub(super) fn unit_vector<S: Stream, V: Vector<3>>(
     if S::WRITING {
         let [x, y, z] = direction.to_array();
         let sum = x.abs() + y.abs() + z.abs();
-        if !LENGTHS.contains(&sum) {
-            let start = stream.position();
-            return stream.refuse_at(ErrorKind::NotUnit, start);
+        if LENGTHS.contains(&sum) {
+            let (u, v) = (x / sum, y / sum);
+            let (u, v) = if z < 0.0 { fold(u, v) } else { (u, v) };
+            let [u, v, ..] = codes_around(centre, [u, v, u, v], centre as f32);
+            sides = [u, v];
+        } else {
+            cold_path();
+            stream.refuse_next(ErrorKind::NotUnit)?;
         }
-        let (u, v) = (x / sum, y / sum);
-        let (u, v) = if z < 0.0 { fold(u, v) } else { (u, v) };
-        let [u, v, ..] = codes_around(centre, [u, v, u, v], centre as f32);
-        sides = [u, v];
     }
     codes(stream, &mut sides, bits, 2 * centre as u32)?;
     if S::READING {
