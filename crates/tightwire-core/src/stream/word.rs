@@ -168,11 +168,11 @@ impl<S: RawStream> RawStream for Word<'_, '_, S> {
         let width = u64::BITS - span.leading_zeros();
         let mut value = if S::READING { self.run.take_held(width) } else { *offset };
         if value > span {
-            cold_path();
             if S::READING {
                 let start = self.run.position() - u64::from(width);
                 return self.run.refuse_at(ErrorKind::OutOfRange, start);
             }
+            cold_path();
             self.run.refuse_next(ErrorKind::OutOfRange)?;
             value = 0;
         }
