@@ -249,6 +249,7 @@ fn network_texts() -> Vec<(&'static str, String)> {
         PlayError::Classes(ProtocolError::TooManyClasses),
         PlayError::Input(ProtocolError::TooManyClasses),
         PlayError::InputLayout(InputLayoutError::Groups),
+        PlayError::NeutralInput(SetError::Row { class: 0 }),
         PlayError::Limit(limit_error()),
         PlayError::NoRandomNumbers,
         InputLayoutError::TooManyColumns { columns: 65 },
