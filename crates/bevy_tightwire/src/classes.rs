@@ -204,7 +204,7 @@ impl Replication {
         field_names(&self.columns)
     }
 
-    /// Whether a field is a presence mask, or of a part, and no component.
+    /// Returns whether a field is a presence mask or bookkeeping of a part, not a component.
     #[cfg(feature = "inspect")]
     pub(crate) fn is_mask(field: &str) -> bool {
         crate::part::is_part_field(field)

@@ -81,7 +81,7 @@ impl<C: Component<Mutability = Self>> WriteMode<C> for Immutable {
 /// Entities that have all components of a tuple become objects of one class, with a model of its
 /// own.
 pub trait ComponentGroup: Bundle {
-    /// Whether this is a tuple.
+    /// `true` for a tuple of components, which gets a class of its own; `false` for one component.
     #[doc(hidden)]
     const IS_GROUP: bool;
 

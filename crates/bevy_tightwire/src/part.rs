@@ -103,7 +103,7 @@ pub(crate) fn observe_scopes<C: Component>(app: &mut App) {
 pub(crate) struct PartCells {
     /// The object of the entity.
     of: usize,
-    /// Whether the part has a position, and the position; `None` if no component of the app has one.
+    /// Columns of the flag "has a position" and of the position; `None` if no component of the app has one.
     position: Option<(usize, Range<usize>)>,
 }
 
@@ -166,7 +166,7 @@ const OF: &str = "of";
 const NEAR: &str = "near";
 const AT: &str = "at";
 
-/// Whether a field of a class is one of a part, and no component.
+/// Returns whether a field belongs to the bookkeeping of a part, not to a component.
 #[cfg(feature = "inspect")]
 pub(crate) fn is_part_field(field: &str) -> bool {
     [OF, NEAR, AT].contains(&field)

@@ -119,7 +119,7 @@ pub(crate) fn parts<'a, 'f>(group: &'a [&'f Field]) -> impl Iterator<Item = &'a 
     group.chunk_by(|a, b| is_float(a) && is_float(b)).flat_map(|fields| fields.chunks(MAX_FLOATS))
 }
 
-/// Whether a field is a compressed float without a check after it.
+/// Returns whether a field is a compressed float that no `check` follows.
 fn is_float(field: &Field) -> bool {
     matches!(field.rule, Some(Rule::Compressed { vector: None, .. })) && field.check.is_none()
 }

@@ -21,7 +21,7 @@ const FILLS: u32 = 2;
 /// Factor of the bits of the run that begins with the field; 0 bits if none begins.
 const BEGINS: u32 = 4;
 
-/// A list of slots, as far as it is known at compile time.
+/// The widths of a type's fields, as far as they are known at compile time.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// Widths of the parts.
@@ -208,7 +208,7 @@ impl<S: RawStream> RawStream for Word<'_, '_, S> {
     }
 }
 
-/// Whether the field of this step stays within the word.
+/// Returns whether the field needs no new word: nothing is loaded for it, or filled by it.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn stays<S: RawStream>(step: u32) -> bool {
     S::MERGES && step & (if S::READING { LOADS } else { FILLS }) == 0

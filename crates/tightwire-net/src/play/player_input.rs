@@ -93,7 +93,7 @@ impl<I: Input> PlayerInput for I {
     }
 }
 
-/// The newest input of a tick counts, and the last one is repeated as it is.
+/// An input without a Rust type: a newer one replaces it, and a missing one repeats it unchanged.
 impl PlayerInput for RowBuffer {
     fn quantise(&self, protocol: &Protocol, row: &mut RowBuffer) -> Result<(), SetError> {
         if !protocol.accepts(self.row()) {
