@@ -1,6 +1,6 @@
 //! Every error of the macro: its span, its text, and that there is no other.
 //!
-//! After a text was changed on purpose, `TRYBUILD=overwrite cargo test -p tightwire-derive`
+//! After a text was changed on purpose, `TRYBUILD=overwrite cargo test -p tightwire-derive-tests`
 //! updates the expected texts.
 
 #[test]
