@@ -192,7 +192,6 @@ lint() {
     # Without features as well: what only a feature uses would be dead.
     cargo clippy --quiet -p tightwire --no-default-features --features snapshot -- -D warnings
     cargo clippy --quiet -p tightwire-net --no-default-features -- -D warnings
-    cargo clippy --quiet --all-targets --manifest-path bench/Cargo.toml -- -D warnings
     # It compiles files of the tool, whose tests need what only the tool has.
     cargo clippy --quiet --lib --bins --manifest-path fuzz/Cargo.toml -- -D warnings
 }
@@ -298,7 +297,7 @@ test() {
     step "tests: build"
     cargo test --quiet --workspace --all-features --no-run
     step "tests: run"
-    cargo test --workspace --all-features --lib --bins --tests
+    run_tests
     step "tests: documentation"
     cargo test --workspace --all-features --doc
     step "examples"
@@ -314,8 +313,20 @@ test() {
     # All other tests have debug assertions. It fails if a client cannot connect, refuses a packet or
     # shows another world than the server's.
     cargo run --release --quiet -- --seconds 5
-    step "peers: round trips"
-    cargo test --quiet --manifest-path bench/Cargo.toml
+}
+
+# Two groups at once: a browser and demos in real time, which mostly wait, and the compiler's messages,
+# which keep one core busy, beside all others.
+run_tests() {
+    local beside=(demo:: page:: a_mistake_has_one_message) log job failed=0
+    log=$(mktemp)
+    cargo test --workspace --all-features --tests -- "${beside[@]}" >"$log" 2>&1 &
+    job=$!
+    cargo test --workspace --all-features --tests -- "${beside[@]/#/--skip=}" || failed=1
+    wait "$job" || failed=1
+    cat "$log"
+    rm "$log"
+    return "$failed"
 }
 
 # Everything in full, in hours: what `test` does, all inputs, the debug profile, all peers, packages
@@ -333,10 +344,13 @@ nightly() {
     package --verify
     step "licences, versions, advisories"
     deny
+    step "peers: lints, round trips"
+    cargo clippy --quiet --all-targets --manifest-path bench/Cargo.toml -- -D warnings
+    cargo test --quiet --manifest-path bench/Cargo.toml
     step "tests: unoptimised"
-    CARGO_PROFILE_TEST_OPT_LEVEL=0 cargo test --workspace --all-features --lib --bins --tests
+    CARGO_PROFILE_TEST_OPT_LEVEL=0 cargo test --workspace --all-features --tests
     step "tests: release, all inputs"
-    TIGHTWIRE_TEST_VOLUME=full cargo test --release --workspace --all-features --lib --bins --tests
+    TIGHTWIRE_TEST_VOLUME=full cargo test --release --workspace --all-features --tests
     step "conformance over real sockets"
     cargo test --release -p tightwire-net --all-features --test it -- --ignored
     step "benchmarks, compile time"
