@@ -5,6 +5,7 @@
 //! objects are bits, 64 in a word.
 
 mod grid;
+mod parents;
 mod receiver_relevancy;
 mod scope;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use super::store::{ChangeCursor, Store};
 use super::view::View;
 use super::{Protocol, Row};
 use grid::{Grid, Key};
+use parents::Parents;
 
 /// Scopes and weights of all objects, and where they are.
 #[derive(Debug)]
@@ -35,6 +37,7 @@ pub(super) struct Relevancy {
     classes: Vec<ClassScope>,
     /// Scopes and weights of their own, by slot.
     objects: Vec<ObjectScope>,
+    parents: Parents,
     always: SlotSet,
     custom: SlotSet,
     grid: Grid,
@@ -70,6 +73,7 @@ impl Relevancy {
             has_weights: false,
             classes: vec![ClassScope { scope: Scope::Always, weight: 1 }; classes],
             objects: Vec::new(),
+            parents: Parents::default(),
             always: SlotSet::default(),
             custom: SlotSet::default(),
             grid: Grid::new(),
@@ -116,8 +120,13 @@ impl Relevancy {
         self.object(slot).weight = Some(weight);
     }
 
-    /// Forgets the scope and the weight of an object that despawned.
+    pub(super) fn set_parent(&mut self, slot: u32, parent: Option<u32>) {
+        self.parents.set(slot, parent);
+    }
+
+    /// Forgets the scope, the weight and the parent of an object that despawned.
     pub(super) fn clear(&mut self, slot: u32) {
+        self.parents.clear(slot);
         if let Some(object) = self.objects.get_mut(slot as usize) {
             *object = ObjectScope::default();
         }
@@ -200,6 +209,7 @@ impl Relevancy {
         for &slot in owned {
             visible.set(slot, true);
         }
+        self.parents.hide(visible, owned);
         if !core::mem::replace(&mut receiver_relevancy.is_active, true) {
             // All objects were relevant until now.
             store.iter().for_each(|(_, slot)| view.set_dirty(slot, true));
@@ -228,6 +238,7 @@ impl Relevancy {
             }
         }
         self.cursor = Some(store.change_cursor());
+        self.parents.update(&self.always);
     }
 
     /// Puts an object where its scope and its current state say.

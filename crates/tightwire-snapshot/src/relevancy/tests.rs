@@ -12,6 +12,7 @@ use super::*;
 use crate::random_worlds::{Rng, seed, volume};
 use crate::{Config, Leaving, Receiver, ReceiverId, Sender};
 use tightwire_core::Wire;
+use tightwire_core::schema::ObjectId;
 
 #[derive(Wire, Clone, Copy, PartialEq, Debug, Default)]
 struct Flat {
@@ -251,6 +252,44 @@ fn rooms_teams_owners_and_scopes_change_in_the_same_tick() {
         pair.sender.refresh(two),
     ];
     assert_eq!(gone, [false; 4]);
+}
+
+#[test]
+fn a_child_is_relevant_only_where_its_parent_is() {
+    let mut pair = Pair::new::<Flat>(2, CONFIG, Scope::Near);
+    let two = pair.clients[1].0;
+    pair.sender.set_class_scope(1, Scope::Always);
+    let sets = |pair: &mut Pair| [pair.send(0), pair.send(1)].map(Vec::from_iter);
+    let sender = pair.begin();
+    for id in 0..5u32 {
+        sender.set(id, &Flag { team: id as u8 }).unwrap();
+    }
+    sender.set_rooms(two, &[RoomId(1)]);
+    // The chain 4, 2, 3, 1, in which no slot comes before its parent's.
+    sender.set_parent(1, Some(ObjectId(3)));
+    sender.set_parent(2, Some(ObjectId(4)));
+    sender.set_parent(3, Some(ObjectId(2)));
+    let all = [0, 1, 2, 3, 4];
+    assert_eq!(sets(&mut pair), [all, all]);
+    pair.begin().set_scope(4, Scope::Room(RoomId(1)));
+    assert_eq!(sets(&mut pair), [&[0][..], &all]);
+    pair.begin().set_scope(1, Scope::Owner);
+    assert_eq!(sets(&mut pair), [&[0][..], &[0, 2, 3, 4]], "its own scope decides too");
+    let one = pair.clients[0].0;
+    pair.begin().set_owner(3, Some(one));
+    pair.sender.set_scope(1, Scope::Always);
+    assert_eq!(sets(&mut pair), [&[0, 1, 3][..], &all], "an owner has its objects");
+    pair.begin().set_owner(3, None);
+    pair.sender.set_parent(3, None);
+    assert_eq!(sets(&mut pair), [&[0, 1, 3][..], &all]);
+    // Children of a despawned object have no parent, nor does the next object with its id.
+    pair.begin().remove(4).unwrap();
+    assert_eq!(sets(&mut pair), [[0, 1, 2, 3]; 2]);
+    // A cycle ends.
+    pair.begin().set_parent(3, Some(ObjectId(1)));
+    pair.sender.set_scope(0, Scope::Room(RoomId(1)));
+    assert_eq!(sets(&mut pair), [&[1, 2, 3][..], &[0, 1, 2, 3]]);
+    assert!(!pair.begin().set_parent(9, None) && !pair.sender.set_parent(1, Some(ObjectId(9))));
 }
 
 #[test]

@@ -36,6 +36,16 @@ impl Sender {
         true
     }
 
+    /// Makes an object relevant only to the receivers to which another one is, until one of the two
+    /// despawns; with `None`, its scope alone decides again. It stays relevant to its owner. Returns
+    /// whether both objects exist.
+    pub fn set_parent(&mut self, id: impl Into<ObjectId>, parent: Option<ObjectId>) -> bool {
+        let Some(slot) = self.store.find_spawned(id.into()) else { return false };
+        let parent_slot = parent.and_then(|parent| self.store.find_spawned(parent));
+        self.relevancy.set_parent(slot, parent_slot);
+        parent.is_some() == parent_slot.is_some()
+    }
+
     /// Sets the weight of the objects of a class that have no weight of their own. The default is
     /// 1; 0 is the priority of an object at the border of the radius. Returns whether there is such
     /// a class.

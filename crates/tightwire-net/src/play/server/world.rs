@@ -354,6 +354,12 @@ impl<I> World<'_, I> {
         self.world.sender.set_scope(id.into(), scope);
     }
 
+    /// Makes an object relevant only to the peers to which another one is, and to its owner; with
+    /// `None`, its scope alone decides again.
+    pub fn set_parent(&mut self, id: impl Into<ObjectId>, parent: Option<ObjectId>) {
+        self.world.sender.set_parent(id.into(), parent);
+    }
+
     /// Sets the weight of an object, by which its priority is multiplied.
     pub fn set_weight(&mut self, id: impl Into<ObjectId>, weight: u8) {
         self.world.sender.set_weight(id.into(), weight);
