@@ -17,9 +17,8 @@ use bevy_app::{AppExit, ScheduleRunnerPlugin, prelude::*};
 use bevy_ecs::prelude::*;
 use bevy_math::Vec2;
 use bevy_tightwire::prelude::*;
+use bevy_tightwire::tightwire::quic::Udp;
 use bevy_time::{Fixed, Real, Time};
-use tightwire::quic::{Quic, Udp};
-use tightwire::session::OpenToAnyone;
 
 type Failure = Box<dyn Error + Send + Sync>;
 

@@ -19,7 +19,9 @@ use crate::component::NetComponent;
 /// ```
 /// use bevy_ecs::prelude::*;
 /// use bevy_tightwire::{Codec, WireEntities};
-/// use tightwire::stream::{Number, Op, ReadError, ReadStream, Shape, Stream, WriteStream};
+/// use bevy_tightwire::tightwire::stream::{
+///     Number, Op, ReadError, ReadStream, Shape, Stream, WriteStream,
+/// };
 ///
 /// /// A component of another crate.
 /// #[derive(Component)]

@@ -1,8 +1,9 @@
 //! Multiplayer for Bevy in one plugin: replication, prediction and interpolation of components over an
 //! encrypted network, in few bytes.
 //!
-//! The network layer is [Tightwire](https://docs.rs/tightwire). The README lists the Bevy version
-//! that each version of this crate supports.
+//! The network layer is [Tightwire](https://docs.rs/tightwire), which is here as the module
+//! [`tightwire`]: a game needs no other dependency. The README lists the Bevy version that each
+//! version of this crate supports.
 //!
 //! # A game
 //!
@@ -91,9 +92,9 @@
 //! [`EntityMap`] maps entities of a client to objects of the server.
 //! [`map_entities`](Registration::map_entities) maps the entities in a component; a client writes
 //! the component once it has them. [`NetScope`], [`ClientRooms`], [`ClientTeam`] and [`Viewer`]
-//! decide which clients get an entity; [`owner_only`](Registration::owner_only),
-//! [`except_owner`](Registration::except_owner), and [`scope`](Registration::scope) with
-//! [`NetScopeOf`] which clients get a component.
+//! decide which clients get an entity, and its children with it;
+//! [`owner_only`](Registration::owner_only), [`except_owner`](Registration::except_owner), and
+//! [`scope`](Registration::scope) with [`NetScopeOf`] which clients get a component.
 //!
 //! # Messages
 //!
@@ -188,20 +189,32 @@ pub use tightwire;
 #[cfg(feature = "transform")]
 pub use transform::TransformCodec;
 
+/// The trait `Wire`, with a derive macro whose code needs no dependency on `tightwire` itself.
+mod wire {
+    pub use tightwire::__private::BevyWire as Wire;
+    // Of the two macros of this name, the one above is taken.
+    pub use tightwire::stream::*;
+}
+
 /// The names that most games use. None of them is in a prelude of Bevy.
 pub mod prelude {
+    #[cfg(feature = "transform")]
+    pub use crate::TransformCodec;
+    pub use crate::wire::Wire;
     pub use crate::{
-        ClientRooms, ClientState, ClientTeam, ConnectedClient, Controls, Disconnected, EntityMap,
-        FromClient, LagCompensation, LocalClient, LocalInput, NetAppExt, NetCommandsExt,
-        NetComponent, NetEntityCommandsExt, NetMode, NetPriority, NetScope, NetScopeOf, NetTick,
-        NetTriggerExt, NetWorldExt, NetworkSet, Owned, OwnedBy, Owns, PreSpawned, Predicted,
-        Recipients, RelationCodec, Remote, Replicated, ServerState, Simulated,
-        TightwireClientPlugin, TightwirePlugins, TightwireServerPlugin, ToClients, Viewer, When,
-        has_authority, has_local_player, is_connected, is_replaying,
+        ClientRooms, ClientState, ClientTeam, ConnectedClient, ConnectionLost, Controls,
+        Disconnected, EntityMap, FromClient, LagCompensation, LocalClient, LocalInput, NetAppExt,
+        NetCommandsExt, NetComponent, NetEntityCommandsExt, NetMode, NetPriority, NetScope,
+        NetScopeOf, NetTick, NetTriggerExt, NetWorldExt, NetworkSet, Owned, OwnedBy, Owns,
+        PreSpawned, Predicted, Recipients, RelationCodec, Remote, Replicated, ServerState,
+        Simulated, TightwireClientPlugin, TightwirePlugins, TightwireServerPlugin, ToClients,
+        Viewer, When, has_authority, has_local_player, is_connected, is_replaying,
     };
-    pub use tightwire::Wire;
+    pub use tightwire::FloatRange;
     pub use tightwire::message::Delivery;
     pub use tightwire::play::Input;
+    pub use tightwire::quic::Quic;
+    pub use tightwire::session::OpenToAnyone;
     pub use tightwire::snapshot::{RoomId, Scope, TeamId};
 }
 

@@ -125,8 +125,7 @@ pub fn is_replaying(tick: Res<'_, crate::NetTick>) -> bool {
 /// use bevy_app::prelude::*;
 /// use bevy_ecs::prelude::*;
 /// use bevy_tightwire::prelude::*;
-/// use tightwire::session::OpenToAnyone;
-/// use tightwire::transport::InProcess;
+/// use bevy_tightwire::tightwire::transport::InProcess;
 ///
 /// fn start(mut commands: Commands) {
 ///     let (_, end) = InProcess::pair();
@@ -290,7 +289,7 @@ pub(crate) fn begin(world: &mut World, mode: NetMode) {
         return;
     }
     match mode.has_authority() {
-        true => world.spawn((LocalClient, ConnectedClient { peer: None })),
+        true => world.spawn((LocalClient, ConnectedClient::default())),
         false => world.spawn(LocalClient),
     };
 }

@@ -1,5 +1,7 @@
 //! Clients as entities, and the entities that they own.
 
+use std::net::SocketAddr;
+
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
 use bevy_ecs::lifecycle::{Insert, Remove};
@@ -12,11 +14,18 @@ use tightwire::PeerId;
 ///
 /// The local player of a listen server or of single player has this component too, with
 /// [`LocalClient`]. So an observer of `On<Add, ConnectedClient>` can spawn a player in all modes.
-#[derive(Component, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Component, Clone, PartialEq, Eq, Debug, Default)]
 #[component(immutable)]
 pub struct ConnectedClient {
     /// The peer of the session; `None` for the local player.
     pub peer: Option<PeerId>,
+    /// Number of the client in its token, which the game's backend chose; 0 for the local player.
+    /// Without tokens, clients are numbered as they join, from 1 on.
+    pub number: u64,
+    /// User data of the client's token; empty without one.
+    pub user_data: Vec<u8>,
+    /// Address of the client; `None` for the local player, or if the transport has no addresses.
+    pub address: Option<SocketAddr>,
 }
 
 /// Marks the entity of the local player: on a listen server, in single player, and on a client.

@@ -12,9 +12,7 @@ use crate::codec::{Codec, WireEntities};
 /// ```
 /// use bevy_app::App;
 /// use bevy_tightwire::prelude::*;
-/// use bevy_tightwire::TransformCodec;
 /// use bevy_transform::components::Transform;
-/// use tightwire::FloatRange;
 ///
 /// let mut app = App::new();
 /// app.replicate_as::<Transform, _>(TransformCodec {

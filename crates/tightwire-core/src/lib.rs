@@ -23,6 +23,7 @@ pub mod __private {
     pub use alloc::boxed::Box;
     pub use alloc::vec;
     pub use core;
+    pub use tightwire_derive::BevyWire;
 
     pub use crate::schema::derived::*;
     pub use crate::stream::derived::*;

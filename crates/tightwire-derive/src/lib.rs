@@ -20,6 +20,7 @@ mod operation;
 mod parse;
 mod reset;
 mod syntax;
+mod through_bevy;
 mod validate;
 mod variants;
 
@@ -40,6 +41,14 @@ pub fn derive_wire(input: TokenStream) -> TokenStream {
         }
     };
     expanded.into()
+}
+
+/// As `Wire`, for programs that have the library through `bevy_tightwire`, whose prelude has this
+/// macro as `Wire`.
+#[doc(hidden)]
+#[proc_macro_derive(BevyWire, attributes(wire))]
+pub fn derive_bevy_wire(input: TokenStream) -> TokenStream {
+    through_bevy::rooted(derive_wire(input))
 }
 
 /// Declares a message: documented in the crate `tightwire`.

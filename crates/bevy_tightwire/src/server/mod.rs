@@ -152,8 +152,9 @@ fn receive(world: &mut World) {
 fn handle_event(world: &mut World, event: ServerEvent) {
     let entity = |world: &World, peer| world.resource::<Clients>().entity(peer);
     match event {
-        ServerEvent::Joined { peer, .. } => {
-            let client = world.spawn(ConnectedClient { peer: Some(peer) }).id();
+        ServerEvent::Joined { peer, client: number, user_data, address } => {
+            let client = ConnectedClient { peer: Some(peer), number, user_data, address };
+            let client = world.spawn(client).id();
             world.resource_mut::<Clients>().by_peer.insert(peer, client);
         }
         ServerEvent::Lost { peer, .. } => {

@@ -4,10 +4,9 @@ use bevy_app::{App, FixedUpdate};
 use bevy_diagnostic::{DiagnosticPath, DiagnosticsPlugin, DiagnosticsStore};
 use bevy_ecs::prelude::*;
 use bevy_math::{Quat, Vec3};
+use bevy_tightwire::NetDiagnosticsPlugin;
 use bevy_tightwire::prelude::*;
-use bevy_tightwire::{NetDiagnosticsPlugin, TransformCodec};
 use bevy_transform::components::Transform;
-use tightwire::FloatRange;
 
 use crate::game::{Bullet, Health, Position, all, count, net, remote, seconds};
 

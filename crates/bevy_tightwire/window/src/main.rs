@@ -9,6 +9,17 @@
 //!
 //! A server or a client without a window, `cargo run --example simple_box`, plays with it.
 
+/// The prelude of Bevy beside ours: the build fails if both have a name.
+#[allow(unused_imports)]
+mod globs {
+    pub(super) use bevy::prelude::*;
+    pub(super) use bevy_tightwire::prelude::*;
+}
+
+#[allow(dead_code, reason = "the list of the names is for the test")]
+#[path = "../../tests/it/prelude_names.rs"]
+mod prelude_names;
+
 #[allow(dead_code, reason = "its own `main`, and its bots")]
 #[path = "../../examples/simple_box.rs"]
 mod simple_box;
