@@ -62,6 +62,8 @@ pub(crate) trait ServerFace: Send + Sync {
     /// object confirms; `None` if the spawn was not predicted.
     fn set_owner(&mut self, id: ObjectId, owner: Option<PeerId>, ordinal: Option<u16>);
     fn set_scope(&mut self, id: ObjectId, scope: Scope);
+    /// Makes an object relevant only where another one is.
+    fn set_parent(&mut self, id: ObjectId, parent: Option<ObjectId>);
     fn set_weight(&mut self, id: ObjectId, weight: u8);
     fn set_rooms(&mut self, peer: PeerId, rooms: &[RoomId]);
     fn set_team(&mut self, peer: PeerId, team: Option<TeamId>);
@@ -245,6 +247,10 @@ impl<I: Input> ServerFace for ServerOf<I> {
 
     fn set_scope(&mut self, id: ObjectId, scope: Scope) {
         self.server.world().set_scope(id, scope);
+    }
+
+    fn set_parent(&mut self, id: ObjectId, parent: Option<ObjectId>) {
+        self.server.world().set_parent(id, parent);
     }
 
     fn set_weight(&mut self, id: ObjectId, weight: u8) {

@@ -4,16 +4,23 @@ use core::time::Duration;
 use std::net::SocketAddr;
 
 use bevy_app::App;
+use bevy_ecs::entity::Entity;
 use bevy_ecs::system::Commands;
 use bevy_time::{Real, Time, TimeUpdateStrategy};
 use tightwire::link::LinkConfig;
 use tightwire::quic::{Certificate, Network, Quic, QuicConfig, Trust};
-use tightwire::session::OpenToAnyone;
+use tightwire::session::{Admit, Admitted};
+use tightwire::token::TokenError;
 
+use crate::client::EntityMap;
 use crate::mode::NetCommandsExt;
+use crate::owner::ConnectedClient;
+use crate::server::object_of;
 
 /// A server app and client apps over a simulated network, on a virtual clock: a run is a function of
 /// its seed.
+///
+/// Warnings and errors of the apps are printed, unless the program has a logger of its own.
 ///
 /// ```
 /// use bevy_app::App;
@@ -69,7 +76,7 @@ impl TestNet {
         let transport =
             Quic::listen(socket, &net.certificate, net.quic()).expect("a simulated server");
         run_commands(&mut net.server, |commands| {
-            commands.serve(transport, OpenToAnyone::default());
+            commands.serve(transport, Numbers);
         });
         (0..clients).for_each(|_| net.join());
         net
@@ -87,13 +94,16 @@ impl TestNet {
         let socket = net.network.socket(SERVER.into());
         let transport =
             Quic::listen(socket, &net.certificate, net.quic()).expect("a simulated server");
-        run_commands(&mut net.server, |commands| commands.host(transport, OpenToAnyone::default()));
+        run_commands(&mut net.server, |commands| commands.host(transport, Numbers));
         (0..clients).for_each(|_| net.join());
         net
     }
 
     #[expect(clippy::expect_used, reason = "a helper of tests")]
     fn without_server(link: LinkConfig, seed: u64, game: fn(&mut App)) -> Self {
+        if log::set_logger(&Warnings).is_ok() {
+            log::set_max_level(log::LevelFilter::Warn);
+        }
         let frame = Duration::from_nanos(1_000_000_000 / 120);
         Self {
             server: complete(game, frame),
@@ -143,8 +153,27 @@ impl TestNet {
         let transport = Quic::connect(socket, SERVER.into(), NAME, &trust, self.quic(), self.now)
             .expect("a simulated client");
         app.world_mut().resource_mut::<Time<Real>>().advance_by(self.now);
-        run_commands(&mut app, |commands| commands.connect(transport, &[]));
+        run_commands(&mut app, |commands| {
+            commands.connect(transport, &(number as u64).to_le_bytes());
+        });
         self.clients.push(app);
+    }
+
+    /// Returns the entity of a client on the server: that of `clients[client]`, which has
+    /// [`ConnectedClient`]. `None` before the server has accepted the client.
+    pub fn client_entity(&mut self, client: usize) -> Option<Entity> {
+        let world = self.server.world_mut();
+        let mut clients = world.query::<(Entity, &ConnectedClient)>();
+        let number = client as u64 + 1;
+        clients.iter(world).find(|(_, client)| client.number == number).map(|(entity, _)| entity)
+    }
+
+    /// Returns the entity of `clients[client]` that stands for an entity of the server; `None` if
+    /// the client has none.
+    #[must_use]
+    pub fn entity_on_client(&self, client: usize, entity: Entity) -> Option<Entity> {
+        let id = object_of(self.server.world(), entity)?;
+        self.clients[client].world().resource::<EntityMap>().entity(id)
     }
 
     /// Runs all apps for a time, frame by frame.
@@ -162,6 +191,37 @@ impl TestNet {
             each(self);
         }
     }
+}
+
+/// A gate that admits every client with the number that is its token.
+struct Numbers;
+
+impl Admit for Numbers {
+    fn check(&mut self, token: &[u8], _: Duration) -> Result<Admitted, TokenError> {
+        let number = token.try_into().map_err(|_| TokenError::Missing)?;
+        Ok(Admitted { client: u64::from_le_bytes(number), user_data: Vec::new() })
+    }
+
+    fn redeem(&mut self, _: &[u8], _: Duration) -> Result<(), TokenError> {
+        Ok(())
+    }
+}
+
+/// Prints warnings and errors.
+struct Warnings;
+
+impl log::Log for Warnings {
+    fn enabled(&self, metadata: &log::Metadata<'_>) -> bool {
+        metadata.level() <= log::Level::Warn
+    }
+
+    fn log(&self, record: &log::Record<'_>) {
+        if self.enabled(record.metadata()) {
+            eprintln!("{} in {}: {}", record.level(), record.target(), record.args());
+        }
+    }
+
+    fn flush(&self) {}
 }
 
 /// Makes an app complete: with its plugins, and a clock that goes on by one frame per update.

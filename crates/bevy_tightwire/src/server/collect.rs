@@ -3,6 +3,7 @@
 use bevy_ecs::change_detection::{Mut, Tick};
 use bevy_ecs::component::ComponentId;
 use bevy_ecs::entity::Entity;
+use bevy_ecs::hierarchy::Children;
 use bevy_ecs::prelude::{Resource, With, Without, World};
 use std::collections::HashMap;
 use tightwire::ObjectId;
@@ -101,9 +102,19 @@ impl Collector {
         self.parts.id_of(slot, column).or_else(|| self.id_of(slot))
     }
 
-    /// Notes an entity of which a component has another scope.
+    /// Notes an entity whose relevancy changed, or that of one of its components.
     pub(crate) fn handle_scope(&mut self, entity: Entity) {
-        self.relevancy.handle_changed(entity);
+        // The first collection reads all of them.
+        if self.last.is_some() {
+            self.relevancy.handle_changed(entity);
+        }
+    }
+
+    /// Notes a client whose rooms, team or viewers changed.
+    pub(super) fn handle_client(&mut self, client: Entity) {
+        if self.last.is_some() {
+            self.relevancy.handle_client(client);
+        }
     }
 
     /// Returns the entity of an object.
@@ -265,7 +276,7 @@ impl Collector {
                     let slot = self.add(Slot { entity, id, class });
                     self.unresolved.extend(self.dangling.drain(..).map(|column| (slot.0, column)));
                     world.entity_mut(entity).insert(slot);
-                    self.relevancy.handle_spawned(entity);
+                    self.relevancy.handle_spawned(entity, world.get::<Children>(entity));
                     let parts = replication.claim(world.entity(entity).archetype()).parts.clone();
                     self.changed.extend(parts.into_iter().map(|column| (slot.0, column)));
                 }

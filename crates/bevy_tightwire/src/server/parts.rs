@@ -163,7 +163,8 @@ impl Collector {
                 Ok(id) => {
                     let part = Part { id, entity: slot.entity, of: slot.id, is_near: false };
                     self.parts.by_place.insert((place, column), part);
-                    self.handle_scope(slot.entity);
+                    server.set_parent(id, Some(slot.id));
+                    self.relevancy.handle_changed(slot.entity);
                 }
                 Err(error) => {
                     log::error!("a component of {} is not replicated: {error}", slot.entity);

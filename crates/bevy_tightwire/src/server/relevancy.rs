@@ -3,6 +3,7 @@
 use bevy_app::App;
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
+use bevy_ecs::hierarchy::{ChildOf, Children};
 use bevy_ecs::lifecycle::{Insert, Remove};
 use bevy_ecs::observer::On;
 use bevy_ecs::prelude::{Bundle, ResMut, With, World};
@@ -17,6 +18,9 @@ use crate::owner::{ConnectedClient, OwnedBy};
 
 /// The clients to which an entity is relevant. Without this component it is relevant to all:
 /// [`Scope::Always`].
+///
+/// An entity is always relevant to its owner. To others a child of a replicated entity is relevant
+/// only where its parent is too.
 #[derive(Component, Clone, Copy, PartialEq, Debug, Default)]
 #[component(immutable)]
 pub struct NetScope(pub Scope);
@@ -52,7 +56,8 @@ pub struct Viewer(pub Vec<Vec3>);
 #[component(immutable, on_add = crate::client::on_prespawned)]
 pub struct PreSpawned(pub u8);
 
-/// Entities whose owner, scope or priority changed, and clients whose rooms, team or viewers did.
+/// Entities whose owner, scope, priority or parent changed, and clients whose rooms, team or viewers
+/// did.
 #[derive(Debug, Default)]
 pub(super) struct Relevancy {
     entities: Vec<Entity>,
@@ -75,30 +80,38 @@ impl Relevancy {
         self.clients.extend(clients.iter(world));
     }
 
-    pub(super) fn handle_spawned(&mut self, entity: Entity) {
+    /// Notes a new object. The children that its entity already has follow it from now on.
+    pub(super) fn handle_spawned(&mut self, entity: Entity, children: Option<&Children>) {
         self.spawned.push(entity);
+        self.entities.extend(children.into_iter().flatten());
     }
 
     pub(super) fn handle_changed(&mut self, entity: Entity) {
         self.entities.push(entity);
     }
+
+    pub(super) fn handle_client(&mut self, client: Entity) {
+        self.clients.push(client);
+    }
 }
 
 pub(super) fn build(app: &mut App) {
     fn insert<B: Bundle>(inserted: On<'_, '_, Insert, B>, mut all: ResMut<'_, Collector>) {
-        all.relevancy.entities.push(inserted.entity);
+        all.handle_scope(inserted.entity);
     }
     fn remove<B: Bundle>(removed: On<'_, '_, Remove, B>, mut all: ResMut<'_, Collector>) {
-        all.relevancy.entities.push(removed.entity);
+        all.handle_scope(removed.entity);
     }
     fn insert_client<B: Bundle>(inserted: On<'_, '_, Insert, B>, mut all: ResMut<'_, Collector>) {
-        all.relevancy.clients.push(inserted.entity);
+        all.handle_client(inserted.entity);
     }
     fn remove_client<B: Bundle>(removed: On<'_, '_, Remove, B>, mut all: ResMut<'_, Collector>) {
-        all.relevancy.clients.push(removed.entity);
+        all.handle_client(removed.entity);
     }
     app.add_observer(insert::<OwnedBy>)
         .add_observer(remove::<OwnedBy>)
+        .add_observer(insert::<ChildOf>)
+        .add_observer(remove::<ChildOf>)
         .add_observer(insert::<NetScope>)
         .add_observer(remove::<NetScope>)
         .add_observer(insert::<NetPriority>)
@@ -132,6 +145,13 @@ pub(super) fn write(
         }
         if !is_new || weight.is_some() {
             server.set_weight(id, weight.unwrap_or(1));
+        }
+        let parent = world.get::<ChildOf>(entity).and_then(|child| {
+            let slot = world.get::<NetSlot>(child.parent())?;
+            collector.id_of(*slot)
+        });
+        if !is_new || parent.is_some() {
+            server.set_parent(id, parent);
         }
         let owner = world.get::<OwnedBy>(entity).and_then(|owner| peer_of(owner.0));
         let prespawned = world.get::<PreSpawned>(entity).filter(|_| is_new);
