@@ -64,6 +64,5 @@ pub(crate) fn positions(app: &mut App) -> Vec<[i32; 2]> {
 
 /// The entity of a client that stands for an entity of the server.
 pub(crate) fn remote(net: &TestNet, client: usize, entity: Entity) -> Option<Entity> {
-    let id = bevy_tightwire::object_of(net.server.world(), entity)?;
-    net.clients[client].world().resource::<EntityMap>().entity(id)
+    net.entity_on_client(client, entity)
 }

@@ -12,6 +12,7 @@ use bevy_tightwire::prelude::*;
 use bevy_tightwire::{NetInspectPlugin, NetInspection, client_stats};
 use tightwire::inspect::{Capture, Direction};
 
+use crate::browser::{Browser, Graphics};
 use crate::game::{Health, Position, net, seconds};
 
 /// File of the capture of an app.
@@ -49,6 +50,43 @@ fn get(app: &App, path: &str) -> String {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer
+}
+
+#[test]
+fn a_browser_shows_the_page_of_the_running_app() {
+    let mut net = net(1, game);
+    net.server.world_mut().spawn((Replicated, Position([0.0, 0.0]), Health(1)));
+    net.run(seconds(3.0));
+    let address = net.clients[0].world().resource::<NetInspection>().page_address().unwrap();
+    let mut browser = Browser::start(Graphics::Plain);
+    browser.resize(1000, 900);
+    browser.open(&format!("http://{address}/"));
+    let snapshots = "parseInt(document.getElementById('state').textContent)";
+    browser.wait_until(&format!("{snapshots} > 20"), 20);
+    browser.wait_until("document.querySelectorAll('#xray *').length > 20", 20);
+    let components =
+        "[...document.querySelectorAll('#components td:first-child')].map(one => one.textContent)";
+    let components = browser.text(&format!("{components}.sort().join()"));
+    assert_eq!(components, "Health,Position,other");
+    // The game goes on, and so does the page: its first line is that of the most bytes.
+    let before = browser.number(snapshots);
+    let rate = "parseInt(document.querySelector('#components td:nth-child(3)').textContent)";
+    let start = std::time::Instant::now();
+    while !(browser.number(snapshots) > before && browser.number(&format!("{rate} || 0")) > 0.0) {
+        assert!(start.elapsed() < seconds(20.0), "the page stands still");
+        net.run(seconds(0.5));
+        std::thread::sleep(seconds(0.1));
+    }
+    assert!(browser.text("document.getElementById('xray').textContent").contains("Position"));
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    browser.screenshot(&folder.join("bevy_inspect.png"), true);
+    // The browser loads everything from the app, and nothing is wider than a phone.
+    assert_eq!(browser.problems(), [""; 0]);
+    browser.prefer("dark");
+    browser.resize(390, 800);
+    let width = browser.number("document.documentElement.scrollWidth");
+    browser.screenshot(&folder.join("bevy_inspect_phone.png"), true);
+    assert!(width <= 390.0, "{width}");
 }
 
 #[test]

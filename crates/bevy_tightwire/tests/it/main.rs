@@ -2,11 +2,17 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+// That of the demo's tests.
+#[allow(dead_code)]
+#[path = "../../../tightwire-demo/tests/it/browser.rs"]
+mod browser;
 mod cost;
 mod extras;
 mod game;
+mod guide;
 mod inspect;
 mod messages;
+mod modes;
 mod precision;
 mod prediction;
 mod prelude;

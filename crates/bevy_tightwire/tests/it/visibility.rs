@@ -46,31 +46,7 @@ pub(crate) fn clients(net: &mut bevy_tightwire::TestNet) -> Vec<Entity> {
             net.run(seconds(0.5));
         }
     }
-    let world = net.server.world_mut();
-    let mut clients: Vec<_> =
-        world.query_filtered::<Entity, With<ConnectedClient>>().iter(world).collect();
-    // The owned entity tells which client is which.
-    let marks: Vec<_> = clients
-        .iter()
-        .map(|client| net.server.world_mut().spawn((Replicated, OwnedBy(*client), Health(1))).id())
-        .collect();
-    net.run(seconds(1.0));
-    let number = |net: &bevy_tightwire::TestNet, mark: Entity| {
-        (0..net.clients.len()).find(|&number| {
-            let entity = remote(net, number, mark).unwrap();
-            net.clients[number].world().get::<Owned>(entity).is_some()
-        })
-    };
-    let order: Vec<_> = marks.iter().map(|mark| number(net, *mark).unwrap()).collect();
-    let unsorted = clients.clone();
-    for (client, place) in unsorted.into_iter().zip(order) {
-        clients[place] = client;
-    }
-    for mark in marks {
-        net.server.world_mut().despawn(mark);
-    }
-    net.run(seconds(0.5));
-    clients
+    (0..net.clients.len()).map(|client| net.client_entity(client).unwrap()).collect()
 }
 
 #[test]
@@ -242,6 +218,57 @@ fn an_entity_of_higher_priority_is_sent_more_often() {
     println!("{favoured} changes of favoured entities, {others} of others");
     // The weight is 8; an entity changes at most once in a snapshot.
     assert!(others > 3.0 && favoured > 3.0 * others, "{favoured} {others}");
+}
+
+#[test]
+fn children_are_relevant_only_where_their_parent_is() {
+    let mut net = net(2, game);
+    net.run(seconds(1.0));
+    let [first, second] = clients(&mut net)[..] else { panic!("two clients") };
+    let server = net.server.world_mut();
+    server.entity_mut(first).insert(ClientTeam(TeamId(1)));
+    server.entity_mut(second).insert(Viewer(vec![Vec3::new(200.0, 0.0, 0.0)]));
+    let team = NetScope(Scope::Team(TeamId(1)));
+    let tank = server.spawn((Replicated, Label("tank".into()), team)).id();
+    let turret = server.spawn((Replicated, Label("turret".into()), ChildOf(tank))).id();
+    // Its position is that in its parent, so the scope of the parent decides.
+    let gun = (Label("gun".into()), Position([1.0, 0.0]), Orders(5), ChildOf(turret));
+    let gun = server.spawn((Replicated, gun)).id();
+    let labels = |net: &mut bevy_tightwire::TestNet| {
+        net.run(seconds(1.0));
+        [0, 1].map(|client: usize| {
+            let client = &mut net.clients[client];
+            let mut labels: Vec<_> = all::<Label>(client).into_iter().map(|one| one.0).collect();
+            labels.sort();
+            labels.join(" ")
+        })
+    };
+    assert_eq!(labels(&mut net), ["gun tank turret", ""]);
+    let world = net.clients[0].world();
+    let at = |entity| remote(&net, 0, entity).unwrap();
+    assert_eq!(world.get::<ChildOf>(at(gun)).unwrap().parent(), at(turret));
+
+    let near = (Position([190.0, 0.0]), NetScope(Scope::Near));
+    net.server.world_mut().entity_mut(tank).insert(near);
+    assert_eq!(labels(&mut net), ["", "gun tank turret"]);
+    net.server.world_mut().get_mut::<Position>(tank).unwrap().0 = [-190.0, 0.0];
+    assert_eq!(labels(&mut net), ["", ""]);
+    // An owner has its entities wherever their parents are, and what belongs to these.
+    net.server.world_mut().entity_mut(turret).insert(OwnedBy(first));
+    assert_eq!(labels(&mut net), ["gun turret", ""]);
+    net.server.world_mut().entity_mut(turret).remove::<(OwnedBy, ChildOf)>();
+    assert_eq!(labels(&mut net), ["gun turret", "gun turret"]);
+    // A scope of its own decides as well.
+    net.server.world_mut().entity_mut(gun).insert(team);
+    assert_eq!(labels(&mut net), ["gun turret", "turret"]);
+    // A parent that is not replicated decides nothing, until it is.
+    net.server.world_mut().entity_mut(tank).remove::<Replicated>();
+    net.server.world_mut().entity_mut(turret).insert(ChildOf(tank));
+    assert_eq!(labels(&mut net), ["gun turret", "turret"]);
+    net.server.world_mut().entity_mut(tank).insert(Replicated);
+    assert_eq!(labels(&mut net), ["", ""]);
+    net.server.world_mut().despawn(tank);
+    assert_eq!(labels(&mut net), ["", ""]);
 }
 
 #[test]
