@@ -344,6 +344,8 @@ nightly() {
     package --verify
     step "licences, versions, advisories"
     deny
+    step "an example for Bevy, as released"
+    cargo run --release --quiet -p bevy_tightwire --example arena --features test
     step "peers: lints, round trips"
     cargo clippy --quiet --all-targets --manifest-path bench/Cargo.toml -- -D warnings
     cargo test --quiet --manifest-path bench/Cargo.toml
