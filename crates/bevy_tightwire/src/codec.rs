@@ -70,6 +70,14 @@ pub trait Codec<C>: Send + Sync + 'static {
         entities: &mut WireEntities<'_>,
     ) -> Result<C, ReadError>;
 
+    /// Explains why a value cannot be written into `room` bytes, by the name of its field; `None` if
+    /// the codec cannot tell.
+    #[doc(hidden)]
+    fn refusal(&self, value: &C, room: usize) -> Option<String> {
+        let _ = (value, room);
+        None
+    }
+
     /// Whether an entity gets this component. A relation without a target, for example, is left
     /// out. Default: `true`.
     fn is_present(&self, value: &C) -> bool {
@@ -139,6 +147,14 @@ impl<C: NetComponent> Codec<C> for Derived {
         stream.object(&mut value)?;
         Ok(value)
     }
+
+    fn refusal(&self, value: &C, room: usize) -> Option<String> {
+        refusal(value, room)
+    }
+}
+
+fn refusal<W: Wire>(value: &W, room: usize) -> Option<String> {
+    tightwire::encode_explained(value, &mut vec![0; room]).err().map(|error| error.to_string())
 }
 
 /// The codec of a [`NetComponent`] with entities: a clone of it is mapped before it is written.

@@ -157,9 +157,12 @@ impl<C: Component, K: Codec<C>> ColumnOf<C, K> {
         row: &mut RowBuffer,
     ) -> Result<(), String> {
         let Some(protocol) = protocol else { return Err("it is not prepared".into()) };
+        let room = packet.len();
         let mut stream = WriteStream::new(packet);
         codec.write(value, &mut stream, entities);
-        let written = stream.finish().map_err(|error| error.to_string())?;
+        let written = stream
+            .finish()
+            .map_err(|error| codec.refusal(value, room).unwrap_or_else(|| error.to_string()))?;
         protocol.quantise_packet(0, written, row).map_err(|error| error.to_string())
     }
 

@@ -72,6 +72,25 @@
 //! the current mode, and [`ClientState`] and [`ServerState`] are the states of its connection and
 //! its server. Before the first command, and after `disconnect`, the app is single player.
 //!
+//! ```no_run
+//! use bevy_ecs::prelude::*;
+//! use bevy_tightwire::prelude::*;
+//! use std::time::Duration;
+//!
+//! fn serve(mut commands: Commands) -> Result {
+//!     let quic = Quic::listen_self_signed("0.0.0.0:7777".parse()?)?;
+//!     println!("its fingerprint is {:?}", quic.fingerprint());
+//!     commands.serve(quic, OpenToAnyone::default());
+//!     Ok(())
+//! }
+//!
+//! fn join(address: &str, fingerprint: &str, commands: &mut Commands) -> Result {
+//!     let quic = Quic::connect_pinned(address.parse()?, fingerprint.parse()?, Duration::ZERO)?;
+//!     commands.connect(quic, &[]);
+//!     Ok(())
+//! }
+//! ```
+//!
 //! On the side with authority, every client, including the local player, is an entity with
 //! [`ConnectedClient`]. [`OwnedBy`] makes a client the owner of an entity. [`Simulated`] is on the
 //! entities that this side steps, so that systems need no run condition.

@@ -208,6 +208,9 @@ impl NetCommandsExt for Commands<'_, '_> {
 }
 
 fn start_server(world: &mut World, mode: NetMode, transport: AnyTransport, gate: AnyGate) {
+    if !has_plugin(world) {
+        return;
+    }
     stop(world);
     let Some(game) = declare(world) else {
         return begin(world, NetMode::Offline);
@@ -230,7 +233,19 @@ fn start_server(world: &mut World, mode: NetMode, transport: AnyTransport, gate:
     }
 }
 
+/// Whether the app has a plugin of this crate; it is logged if not.
+fn has_plugin(world: &World) -> bool {
+    let has_plugin = world.contains_resource::<GameName>();
+    if !has_plugin {
+        log::error!("the app has no plugin of bevy_tightwire: add `TightwirePlugins`");
+    }
+    has_plugin
+}
+
 fn start_client(world: &mut World, transport: AnyTransport, token: &[u8]) {
+    if !has_plugin(world) {
+        return;
+    }
     stop(world);
     let Some(game) = declare(world) else {
         return begin(world, NetMode::Offline);

@@ -13,7 +13,7 @@ use tightwire::session::{Admit, Admitted};
 use tightwire::token::TokenError;
 
 use crate::client::EntityMap;
-use crate::mode::NetCommandsExt;
+use crate::mode::{NetCommandsExt, NetMode};
 use crate::owner::ConnectedClient;
 use crate::server::object_of;
 
@@ -67,7 +67,8 @@ impl TestNet {
     ///
     /// # Panics
     ///
-    /// If the simulated network refuses its own certificate, which would be a bug of this crate.
+    /// If `game` adds no plugin of this crate. If the simulated network refuses its own certificate,
+    /// which would be a bug of this crate.
     #[must_use]
     #[expect(clippy::expect_used, reason = "a helper of tests")]
     pub fn new(link: LinkConfig, seed: u64, clients: usize, game: fn(&mut App)) -> Self {
@@ -228,6 +229,8 @@ impl log::Log for Warnings {
 fn complete(game: fn(&mut App), frame: Duration) -> App {
     let mut app = App::new();
     game(&mut app);
+    let has_plugin = app.world().contains_resource::<NetMode>();
+    assert!(has_plugin, "the app has no plugin of bevy_tightwire: add `TightwirePlugins`");
     app.insert_resource(TimeUpdateStrategy::ManualDuration(frame));
     app.finish();
     app.cleanup();

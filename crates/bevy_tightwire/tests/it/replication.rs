@@ -143,6 +143,12 @@ fn a_client_that_comes_late_or_leaves_gets_and_loses_everything() {
     assert_eq!(count::<ConnectedClient>(&mut net.server), 0);
 }
 
+#[test]
+#[should_panic = "add `TightwirePlugins`"]
+fn a_test_without_the_plugin_says_so() {
+    let _ = net(1, |app| drop(app.replicate::<Health>()));
+}
+
 /// A component that is not replicated, and decides which others are.
 #[derive(Component)]
 struct Player;
