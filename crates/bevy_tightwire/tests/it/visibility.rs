@@ -36,7 +36,17 @@ fn game(app: &mut App) {
     app.replicate::<Orders>().scope(Scope::Team(TeamId(4)));
     app.replicate::<Follows>().map_entities();
     app.replicate_as::<ChildOf, _>(RelationCodec);
+    app.replicate_as::<Targets, _>(RelationCodec);
 }
+
+/// A relation of the game's own.
+#[derive(Component)]
+#[relationship(relationship_target = TargetedBy)]
+struct Targets(Entity);
+
+#[derive(Component)]
+#[relationship_target(relationship = Targets)]
+struct TargetedBy(Vec<Entity>);
 
 /// The client entities on the server, in the order of the clients.
 pub(crate) fn clients(net: &mut bevy_tightwire::TestNet) -> Vec<Entity> {
@@ -304,4 +314,30 @@ fn references_and_children_are_those_of_the_client() {
     let world = net.clients[0].world();
     assert_eq!(world.get::<Follows>(follower_there), Some(&Follows(Entity::PLACEHOLDER)));
     assert!(only::<Follows>(&mut net.clients[0]) == follower_there);
+}
+
+#[test]
+fn a_relation_of_the_game_follows_its_target() {
+    let mut net = net(1, game);
+    net.run(seconds(1.0));
+    let server = net.server.world_mut();
+    let [first, second] =
+        ["first", "second"].map(|name| server.spawn((Replicated, Label(name.into()))).id());
+    let turret = server.spawn((Replicated, Health(1), Targets(first))).id();
+    // Returns the labels of those that the client sees targeted, and by how many.
+    let targeted = |net: &mut bevy_tightwire::TestNet| {
+        net.run(seconds(1.0));
+        let turret = remote(net, 0, turret).unwrap();
+        let world = net.clients[0].world_mut();
+        let mut targets = world.query::<(&Label, &TargetedBy)>();
+        let targets: Vec<_> =
+            targets.iter(world).map(|(label, by)| (label.0.clone(), by.0.clone())).collect();
+        assert!(targets.iter().all(|(_, by)| *by == [turret]), "{targets:?}");
+        targets.into_iter().map(|(label, _)| label).collect::<Vec<_>>()
+    };
+    assert_eq!(targeted(&mut net), ["first"]);
+    net.server.world_mut().entity_mut(turret).insert(Targets(second));
+    assert_eq!(targeted(&mut net), ["second"]);
+    net.server.world_mut().entity_mut(turret).remove::<Targets>();
+    assert!(targeted(&mut net).is_empty());
 }
