@@ -232,10 +232,10 @@ pub(super) fn compressed_array<S: Stream, const N: usize>(
     Ok(())
 }
 
-/// Pads up to four numbers with zeros.
+/// Pads up to four numbers with the first one: an instruction, where padding with zeros takes three.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn widened<T: Copy + Default, const N: usize>(numbers: &[T; N]) -> [T; 4] {
-    let mut four = [T::default(); 4];
+fn widened<T: Copy, const N: usize>(numbers: &[T; N]) -> [T; 4] {
+    let mut four = [numbers[0]; 4];
     four[..N].copy_from_slice(numbers);
     four
 }

@@ -55,12 +55,13 @@ fn in_word<S: Stream, const N: usize>(
         }
         let (small, not_finite) = lanes.quantise(values);
         let mut at = 0;
+        if not_finite != 0 {
+            cold_path();
+            let before = &ranges[..N.min(not_finite.trailing_zeros() as usize)];
+            let bit = stream.position() + u64::from(width(before));
+            stream.refuse_at(ErrorKind::NotFinite, bit)?;
+        }
         for (index, range) in ranges.iter().enumerate() {
-            if not_finite >> index & 1 != 0 {
-                cold_path();
-                let bit = stream.position() + u64::from(at);
-                stream.refuse_at(ErrorKind::NotFinite, bit)?;
-            }
             let code = if are_small { small[index] } else { range.quantise(values[index]) };
             word |= u64::from(code) << at;
             at += range.width();

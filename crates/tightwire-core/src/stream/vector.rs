@@ -6,7 +6,7 @@
 
 use core::hint::cold_path;
 
-use wide::f32x4;
+use wide::{f32x4, i16x8, i32x4, i32x8};
 
 use super::float::{FloatRange, compressed_array, sqrt};
 use super::{ErrorKind, Stream, Target, check_not_failed, misuse};
@@ -199,7 +199,7 @@ pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
         }
     }
     if S::PACKS {
-        stream.raw_bits(&mut word, 2 + 3 * bits)?;
+        stream.raw_fitting(&mut word, 2 + 3 * bits)?;
     } else {
         one_by_one(stream, &mut word, [2, bits, bits, bits])?;
     }
@@ -220,39 +220,52 @@ pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
 /// Returns the index of the largest component and the codes of the other three; `unit` is the scale
 /// of components of unit length.
 ///
-/// No branch on the index of the largest component, which is as random as the rotation. Magnitudes
-/// compare like the integers of their bits.
+/// No branch on the index of the largest component, which is as random as the rotation, and no table: the
+/// components would go through memory.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn rotation_word(components: [f32; 4], unit: f32, bits: u32) -> u64 {
     let centre = (1 << (bits - 1)) - 1;
-    let magnitudes = components.map(|component| component.to_bits() << 1);
-    let (in_xy, xy) = larger((magnitudes[0], 0), (magnitudes[1], 1));
-    let (in_zw, zw) = larger((magnitudes[2], 2), (magnitudes[3], 3));
-    let largest = larger((in_xy, xy), (in_zw, zw)).1;
-    let scale = unit.copysign(components[largest as usize & 3]);
-    if bits > 15 {
-        let others = OTHERS[largest as usize & 3].map(|place| components[usize::from(place & 3)]);
-        let codes = codes_around(centre, others, scale).map(u64::from);
-        return u64::from(largest)
-            | codes[0] << 2
-            | codes[1] << (2 + bits)
-            | codes[2] << (2 + 2 * bits);
-    }
-    // All four codes fit a word, and that of the largest is cut out of it: no table and no memory.
-    // It may need one bit more than it has here, which is cut too.
-    let mask = (1 << bits) - 1;
-    let codes = codes_around(centre, components, scale).map(|code| u64::from(code) & mask);
-    let all = codes[0] | codes[1] << bits | codes[2] << (2 * bits) | codes[3] << (3 * bits);
-    let start = bits * largest;
-    let below = all & ((1 << start) - 1);
-    let above = all >> (start + bits) << start;
-    u64::from(largest) | (below | above) << 2
+    let vector = f32x4::new(components);
+    let largest = largest(vector);
+    let is_negative = vector.to_bitmask() >> largest & 1;
+    let scale = f32::from_bits(unit.to_bits() | is_negative << 31);
+    // With the centre added no number is negative, so that truncation rounds to the nearest. The code of the
+    // largest may need one bit more than it has here, but it is cut out.
+    let codes =
+        (vector * scale + (centre as f32 + 0.5)).fast_trunc_int() & i32x4::splat((1 << bits) - 1);
+    let (low, high) = pairs(codes, bits);
+    let all = u128::from(low) | u128::from(high) << (2 * bits);
+    let (all, later) = (all as u64, (all >> bits) as u64);
+    let before_largest = (1 << (bits * largest)) - 1;
+    let without = later ^ ((all ^ later) & before_largest);
+    u64::from(largest) | without << 2
 }
 
-/// The larger number with its index; the first of two that are equal.
+/// Returns the index of the largest magnitude; the first of those that are equal.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn larger(a: (u32, u32), b: (u32, u32)) -> (u32, u32) {
-    if b.0 > a.0 { b } else { a }
+fn largest(components: f32x4) -> u32 {
+    let magnitudes = components.abs();
+    let [x, y, z, w] = magnitudes.to_array();
+    let pairs = magnitudes.fast_max(f32x4::new([y, x, w, z]));
+    let [xy, yx, zw, wz] = pairs.to_array();
+    let most = pairs.fast_max(f32x4::new([zw, wz, xy, yx]));
+    (magnitudes.simd_eq(most).to_bitmask() | 8).trailing_zeros()
+}
+
+/// Packs the first and the last two of four codes.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn pairs(codes: i32x4, bits: u32) -> (u64, u64) {
+    let [a, b, c, d] = codes.to_array();
+    if bits > 14 {
+        let [a, b, c, d] = [a, b, c, d].map(|code| u64::from(code.cast_unsigned()));
+        return (a | b << bits, c | d << bits);
+    }
+    // One multiplication of vector units.
+    let factor = 1 << bits;
+    let narrow = i16x8::from_i32x8_saturate(i32x8::new([a, b, c, d, a, b, c, d]));
+    let [low, high, ..] =
+        narrow.dot(i16x8::new([1, factor, 1, factor, 1, factor, 1, factor])).to_array();
+    (u64::from(low.cast_unsigned()), u64::from(high.cast_unsigned()))
 }
 
 /// Returns the components of three codes, and the sum of their squares.
@@ -286,10 +299,6 @@ fn one_by_one<S: Stream, const N: usize>(
     *word = whole;
     Ok(())
 }
-
-/// Indices of the components that are sent, by the index of the largest; the fourth entry only
-/// fills the vector.
-const OTHERS: [[u8; 4]; 4] = [[1, 2, 3, 3], [0, 2, 3, 3], [0, 1, 3, 3], [0, 1, 2, 2]];
 
 /// Positions of the components among the three that were sent and the largest, by the index of the
 /// largest.
