@@ -45,15 +45,21 @@ pub(crate) extern "C" fn short_word(data: &[u8]) -> u64 {
 /// over bytes would mispredict its end.
 #[inline]
 pub(crate) fn contains_zero(bytes: &[u8]) -> bool {
-    // A byte borrows from the bit above only if it is zero, or if a lower byte is zero.
-    let zeros = |word: u64| word.wrapping_sub(LOW_BITS) & !word & (LOW_BITS << 7);
     let last = match bytes.last_chunk() {
         Some(last) => u64::from_le_bytes(*last),
         // The missing bytes are filled with ones, which are not zero.
         None => short_word(bytes) | LOW_BITS.unbounded_shr(bytes.len() as u32 * 8),
     };
     let (words, _) = bytes.as_chunks();
-    words.iter().fold(zeros(last), |found, word| found | zeros(u64::from_le_bytes(*word))) != 0
+    words.iter().fold(zero_bytes(last), |found, word| found | zero_bytes(u64::from_le_bytes(*word)))
+        != 0
+}
+
+/// Returns a number that is not 0 if a byte of the word is zero.
+#[cfg_attr(not(debug_assertions), inline(always))]
+const fn zero_bytes(word: u64) -> u64 {
+    // A byte borrows from the bit above only if it is zero, or if a lower byte is zero.
+    word.wrapping_sub(LOW_BITS) & !word & (LOW_BITS << 7)
 }
 
 /// The lowest bit of each byte.

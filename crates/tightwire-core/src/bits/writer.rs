@@ -3,7 +3,7 @@
 use core::fmt;
 use core::hint::{cold_path, select_unpredictable};
 
-use super::{contains_zero, short_word};
+use super::{contains_zero, short_word, zero_bytes};
 
 /// Writes bits into a caller's byte slice of any length and alignment.
 ///
@@ -109,8 +109,13 @@ impl<'a> BitWriter<'a> {
     /// [`refuse_because`](Self::refuse_because).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn refusal(&self) -> Option<(u64, u8)> {
-        let refused = self.state.refused;
-        (refused != NONE_REFUSED).then_some((refused >> REASON_BITS, refused as u8))
+        unpacked(self.state.refused)
+    }
+
+    /// Moves the slice and the state into another writer; this one has no bytes until that is moved back.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn take(&mut self) -> Self {
+        Self { data: core::mem::take(&mut self.data), state: self.state }
     }
 
     /// Writes the lowest `width` bits of `value`, `width` being `0..=64`.
@@ -127,18 +132,6 @@ impl<'a> BitWriter<'a> {
                 self.refuse(self.position());
                 self.push(0, width.min(u64::BITS));
             }
-        }
-    }
-
-    /// Like [`push`](Self::push), for many bits at once: into an empty word, without storing it
-    /// yet. At the start of a packet the compiler knows that the word is empty, elsewhere rarely.
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(crate) fn push_word(&mut self, value: u64, width: u32) {
-        if self.state.used == 0 && width < u64::BITS {
-            self.state.word = value;
-            self.state.used = width;
-        } else {
-            self.push(value, width);
         }
     }
 
@@ -230,11 +223,39 @@ impl<'a> BitWriter<'a> {
         if let Some(room) = self.data.get_mut(start..end) {
             room.copy_from_slice(bytes);
         }
+        self.end_copy(end, *last);
+    }
+
+    /// Copies eight bytes at a time, and checks them for zeros on the way: most text is so short that a call
+    /// to copy it would take longer. Returns whether there is none; `None` without a copy if the text is
+    /// shorter than a word or there is too little room.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn copy_words(&mut self, text: &[u8]) -> Option<bool> {
+        let last = text.last_chunk()?;
+        let start = self.position().div_ceil(8) as usize;
+        let end = start.checked_add(text.len())?;
+        self.data.get(..end)?;
+        self.align();
+        self.store_word();
+        let room = self.data.get_mut(start..end)?;
+        let mut zeros = zero_bytes(u64::from_le_bytes(*last));
+        for (copy, word) in room.as_chunks_mut().0.iter_mut().zip(text.as_chunks().0) {
+            zeros |= zero_bytes(u64::from_le_bytes(*word));
+            *copy = *word;
+        }
+        *room.last_chunk_mut()? = *last;
+        self.end_copy(end, *last);
+        Some(zeros == 0)
+    }
+
+    /// Goes on behind bytes that end at the byte `end`, the last of which are `last`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn end_copy(&mut self, end: usize, last: [u8; 8]) {
         self.state.word_index = end / 8;
         self.state.used = (end % 8 * 8) as u32;
         // The copy ended within a word, whose lower bits are the last bytes. They are taken from
         // the source: loading bytes that were just stored piece by piece would stall on the stores.
-        self.state.word = u64::from_le_bytes(*last).unbounded_shr(u64::BITS - self.state.used);
+        self.state.word = u64::from_le_bytes(last).unbounded_shr(u64::BITS - self.state.used);
     }
 
     /// Bytes of the word that is being filled; `None` if the slice does not hold all eight.
@@ -312,14 +333,32 @@ impl<'a> BitWriter<'a> {
         refused: impl FnOnce(Option<(u64, u8)>, u64, u64) -> E,
     ) -> Result<&'a [u8], E> {
         self.store_word();
-        let (refusal, needed_bits, capacity_bits) =
-            (self.refusal(), self.position(), self.capacity());
+        let (position, refusal) = (self.position(), self.state.refused);
+        Self::packet_or(self.data, position, refusal, refused)
+    }
+
+    /// Like [`finish`](Self::finish), without the packet: position and refusal, for
+    /// [`packet_or`](Self::packet_or).
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn finish_parts(mut self) -> (u64, u64) {
+        self.store_word();
+        (self.position(), self.state.refused)
+    }
+
+    /// The packet of `needed_bits` bits that was written into `data`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn packet_or<E>(
+        data: &'a [u8],
+        needed_bits: u64,
+        refusal: u64,
+        refused: impl FnOnce(Option<(u64, u8)>, u64, u64) -> E,
+    ) -> Result<&'a [u8], E> {
         // Less code than `div_ceil`, which also guards against an overflow that no packet reaches.
-        match self.data.get(..((needed_bits + 7) >> 3) as usize) {
-            Some(packet) if refusal.is_none() => Ok(packet),
+        match data.get(..((needed_bits + 7) >> 3) as usize) {
+            Some(packet) if refusal == NONE_REFUSED => Ok(packet),
             _ => {
                 cold_path();
-                Err(refused(refusal, needed_bits, capacity_bits))
+                Err(refused(unpacked(refusal), needed_bits, data.len() as u64 * 8))
             }
         }
     }
@@ -362,12 +401,14 @@ extern "C" fn copy_bytes(data: &mut [u8], position: u64, word: u64, bytes: &[u8]
 #[inline(never)]
 #[expect(improper_ctypes_definitions, reason = "only Rust calls it")]
 extern "C" fn copy_text(data: &mut [u8], position: u64, word: u64, text: &[u8]) -> (u64, u64) {
-    if contains_zero(text) {
-        return (HAS_ZERO, 0);
-    }
     let mut writer = BitWriter::new(data);
     writer.go_to(position, word);
-    writer.copy(text);
+    match writer.copy_words(text) {
+        Some(true) => {}
+        Some(false) => return (HAS_ZERO, 0),
+        None if contains_zero(text) => return (HAS_ZERO, 0),
+        None => writer.copy(text),
+    }
     (writer.position(), writer.state.word)
 }
 
@@ -395,6 +436,12 @@ const LARGEST: [u64; 64] = {
     }
     largest
 };
+
+/// Position and reason of a refusal.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn unpacked(refused: u64) -> Option<(u64, u8)> {
+    (refused != NONE_REFUSED).then_some((refused >> REASON_BITS, refused as u8))
+}
 
 /// Value of `Checkpoint::refused` without a refusal, above every refusal.
 const NONE_REFUSED: u64 = u64::MAX;

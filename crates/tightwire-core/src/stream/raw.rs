@@ -85,13 +85,6 @@ pub trait RawStream: Sized {
         self.raw_bits(value, width)
     }
 
-    /// Like [`raw_bits`](Self::raw_bits), for the words of a run: few calls with many bits each.
-    #[doc(hidden)]
-    #[cfg_attr(not(debug_assertions), inline(always))]
-    fn raw_word(&mut self, value: &mut u64, width: u32) -> Result<(), Self::Error> {
-        self.raw_bits(value, width)
-    }
-
     /// At least the next 57 bits, without reading them; `None` near the end of the packet, and for
     /// streams that cannot look ahead. An operation of several parts that has all of them here is
     /// read at once; everything else, and every refusal, goes part by part.
@@ -106,6 +99,14 @@ pub trait RawStream: Sized {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_skip(&mut self, width: u32) {
         let _ = width;
+    }
+
+    /// Runs a loop of operations on a copy of the stream, whose state stays in registers; that of a stream
+    /// whose address is known elsewhere is loaded and stored for each operation.
+    #[doc(hidden)]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_locally<R>(&mut self, operations: impl FnOnce(&mut Self) -> R) -> R {
+        operations(self)
     }
 
     /// A unary number: `zeros` zero bits, then a one bit, which is left out at the `limit`.

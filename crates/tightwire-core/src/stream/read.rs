@@ -1,5 +1,7 @@
 //! The stream that reads.
 
+use core::hint::cold_path;
+
 use super::text::{self, TextBuffer};
 use super::{ByteStream, ErrorKind, RawStream, ReadError, Unique};
 use crate::bits::BitReader;
@@ -75,7 +77,11 @@ impl<'a> ReadStream<'a> {
         match self.failure {
             Some(failure) => Err(failure),
             None if self.reader.is_at_end() => Ok(()),
-            None => Err(ReadError { kind: ErrorKind::TrailingData, bit: self.position() }),
+            None => {
+                // Without this hint, the error would be computed for every packet.
+                cold_path();
+                Err(ReadError { kind: ErrorKind::TrailingData, bit: self.position() })
+            }
         }
     }
 
@@ -127,6 +133,14 @@ impl RawStream for ReadStream<'_> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_skip(&mut self, width: u32) {
         self.reader.skip(width);
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_locally<R>(&mut self, operations: impl FnOnce(&mut Self) -> R) -> R {
+        let mut local = self.clone();
+        let result = operations(&mut local);
+        *self = local;
+        result
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -91,7 +91,7 @@ impl<'s, S: RawStream> Run<'s, S> {
         self.report()?;
         if self.held > 0 {
             let held = core::mem::take(&mut self.held);
-            return self.stream.raw_word(&mut core::mem::take(&mut self.word), held);
+            return self.stream.raw_fitting(&mut core::mem::take(&mut self.word), held);
         }
         Ok(())
     }
@@ -257,7 +257,10 @@ impl<S: RawStream> RawStream for Run<'_, S> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_fitting(&mut self, value: &mut u64, width: u32) -> Result<(), S::Error> {
-        if S::MERGES && S::WRITING {
+        if !S::MERGES {
+            return self.stream.raw_fitting(value, width);
+        }
+        if S::WRITING {
             return self.collect(*value, width);
         }
         self.raw_bits(value, width)

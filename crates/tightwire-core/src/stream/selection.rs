@@ -143,9 +143,12 @@ impl Extend<usize> for Selection {
         let mut indices = indices.into_iter();
         // While they are few, they are also listed.
         while self.few.len() == self.count && self.few.len() < self.few.capacity() {
-            match indices.next() {
-                Some(index) => _ = self.insert(index),
-                None => return,
+            let Some(index) = indices.next() else { return };
+            let is_next = self.few.last().is_none_or(|&last| index > last as usize);
+            if !is_next || self.len > u32::MAX as usize {
+                self.insert(index);
+            } else if index < self.len {
+                self.append(index as u32, true);
             }
         }
         let len = self.len;
@@ -166,6 +169,29 @@ impl Selection {
     pub(super) fn last(&self) -> Option<usize> {
         let word = self.words.iter().rposition(|&word| word != 0)?;
         Some(word * 64 + self.words[word].ilog2() as usize)
+    }
+
+    /// The indices in ascending order, if they are listed.
+    #[inline]
+    pub(super) fn listed(&self) -> Option<&[u32]> {
+        (self.few.len() == self.count).then_some(&self.few)
+    }
+
+    /// Whether the list has room for `count` indices; they are appended to an empty selection.
+    #[inline]
+    pub(super) fn begin_list(&self, count: u64) -> bool {
+        self.count == 0 && count <= self.few.capacity() as u64 && self.len <= u32::MAX as usize
+    }
+
+    /// Appends an index above all others, into the list as well if [`begin_list`](Self::begin_list) says so.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn append(&mut self, index: u32, is_listed: bool) {
+        let Some(word) = self.words.get_mut(index as usize / 64) else { return };
+        *word |= 1 << (index % 64);
+        self.count += 1;
+        if is_listed && self.few.len() < self.few.capacity() {
+            self.few.push(index);
+        }
     }
 
     /// Adds the indices whose bits are set in word `place`. They are not listed.

@@ -78,17 +78,19 @@ fn bit_per_object<S: Stream>(
     mut selection: Target<'_, S::Access, Selection>,
 ) -> Result<(), S::Error> {
     let mut bits_left = selection.len as u64;
-    for index in 0..selection.words.len() {
-        let width = bits_left.min(64);
-        let mut word = selection.words[index];
-        stream.raw_bits(&mut word, width as u32)?;
-        bits_left -= width;
-        if let Some(selection) = selection.when_reading() {
-            // Counted word by word, so that the count is right even if the packet ends here.
-            selection.add_word(index, word);
+    stream.raw_locally(|stream| {
+        for index in 0..selection.words.len() {
+            let width = bits_left.min(64);
+            let mut word = selection.words[index];
+            stream.raw_bits(&mut word, width as u32)?;
+            bits_left -= width;
+            if let Some(selection) = selection.when_reading() {
+                // Counted word by word, so that the count is right even if the packet ends here.
+                selection.add_word(index, word);
+            }
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 fn count_and_index<S: Stream>(
@@ -124,12 +126,14 @@ fn write_each<S: Stream>(
     selection: &Selection,
     one: &mut impl FnMut(&mut S, Option<u32>, &mut u32) -> Result<(), S::Error>,
 ) -> Result<Option<u32>, S::Error> {
-    let mut previous = None;
-    for index in selection.iter().map(|index| index as u32) {
-        one(stream, previous, &mut { index })?;
-        previous = Some(index);
-    }
-    Ok(previous)
+    stream.raw_locally(|stream| {
+        let mut previous = None;
+        for index in selection.iter().map(|index| index as u32) {
+            one(stream, previous, &mut { index })?;
+            previous = Some(index);
+        }
+        Ok(previous)
+    })
 }
 
 /// `count` indices in ascending order, each serialized by `one` with the previous index.
@@ -143,15 +147,18 @@ fn indices<S: Stream>(
     let Some(selection) = selection.when_reading() else {
         return write_each(stream, &selection, &mut one).map(drop);
     };
-    let mut previous = None;
-    // `count` is at most the length of the array, which bounds the work.
-    for _ in 0..count {
-        let mut index = 0;
-        one(stream, previous, &mut index)?;
-        selection.insert(index as usize);
-        previous = Some(index);
-    }
-    Ok(())
+    let is_listed = selection.begin_list(count);
+    stream.raw_locally(|stream| {
+        let mut previous = None;
+        // `count` is at most the length of the array, which bounds the work.
+        for _ in 0..count {
+            let mut index = 0;
+            one(stream, previous, &mut index)?;
+            selection.append(index, is_listed);
+            previous = Some(index);
+        }
+        Ok(())
+    })
 }
 
 /// Indices in ascending order, then the length of the array as an end marker.
@@ -166,17 +173,19 @@ fn until_sentinel<S: Stream>(
         let last = write_each(stream, &selection, &mut one)?;
         return one(stream, last, &mut { len });
     };
-    let mut previous = None;
-    loop {
-        let start = stream.position();
-        let mut index = 0;
-        one(stream, previous, &mut index)?;
-        increasing(stream, previous, index, start)?;
-        if !selection.insert(index as usize) {
-            return Ok(());
+    stream.raw_locally(|stream| {
+        let mut previous = None;
+        loop {
+            let start = stream.position();
+            let mut index = 0;
+            one(stream, previous, &mut index)?;
+            increasing(stream, previous, index, start)?;
+            if !selection.insert(index as usize) {
+                return Ok(());
+            }
+            previous = Some(index);
         }
-        previous = Some(index);
-    }
+    })
 }
 
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -227,41 +236,108 @@ fn rice<S: Stream>(
         return stream.refuse_at(ErrorKind::OutOfRange, start);
     }
     let remainder_bits = rice_bits(count, len);
-    indices(stream, selection, count, |stream, previous, index| {
-        let start = stream.position();
-        let first = previous.map_or(0, |previous| previous + 1);
-        // Checked before the subtraction: no element follows the last one.
-        let Some(room) = (len - 1).checked_sub(first) else {
-            return stream.refuse_at(ErrorKind::OutOfRange, start);
-        };
-        let gap = index.wrapping_sub(first);
-        let limit = room >> remainder_bits;
-        if S::READING
-            && let Some(word) = stream.raw_ahead()
-            && let Some((read, width)) = gap_ahead(word, limit, remainder_bits)
-            && read <= room
-        {
-            stream.raw_skip(width);
-            *index = first + read;
-            return Ok(());
+    if S::READING {
+        return read_gaps(stream, selection, count, len, remainder_bits);
+    }
+    match selection.listed() {
+        Some(list) => write_gaps(stream, list.iter().copied(), len, remainder_bits),
+        None => {
+            let indices = selection.iter().map(|index| index as u32);
+            write_gaps(stream, indices, len, remainder_bits)
         }
-        let mut quotient = gap >> remainder_bits;
-        let mut remainder = u64::from(gap - (quotient << remainder_bits));
-        if S::MERGES && S::WRITING && quotient < SHORT_QUOTIENT {
-            // The quotient, its one bit and the remainder as one field.
-            let one = u32::from(quotient < limit);
-            let mut code = (u64::from(one) | remainder << one) << quotient;
-            return stream.raw_fitting(&mut code, quotient + one + remainder_bits);
+    }
+}
+
+/// Writes the gaps before indices in ascending order.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn write_gaps<S: Stream>(
+    stream: &mut S,
+    indices: impl Iterator<Item = u32>,
+    len: u32,
+    remainder_bits: u32,
+) -> Result<(), S::Error> {
+    stream.raw_locally(|stream| {
+        let mut first = 0;
+        for mut index in indices {
+            let gap = index.wrapping_sub(first);
+            let quotient = gap >> remainder_bits;
+            if S::MERGES && quotient < SHORT_QUOTIENT {
+                // The quotient, its one bit and the remainder as one field.
+                let limit = (len - 1).wrapping_sub(first) >> remainder_bits;
+                let one = u32::from(quotient < limit);
+                let remainder = u64::from(gap & ((1 << remainder_bits) - 1));
+                let mut code = (u64::from(one) | remainder << one) << quotient;
+                stream.raw_fitting(&mut code, quotient + one + remainder_bits)?;
+            } else {
+                gap_by_parts(stream, first, &mut index, len, remainder_bits)?;
+            }
+            first = index + 1;
         }
-        stream.raw_unary(&mut quotient, limit)?;
-        stream.raw_bits(&mut remainder, remainder_bits)?;
-        let read = u64::from(quotient) << remainder_bits | remainder;
-        if read > room.into() {
-            return stream.refuse_at(ErrorKind::OutOfRange, start);
-        }
-        *index = first + read as u32;
         Ok(())
     })
+}
+
+/// Reads `count` gaps, which is at most the length of the array and bounds the work.
+fn read_gaps<S: Stream>(
+    stream: &mut S,
+    mut selection: Target<'_, S::Access, Selection>,
+    count: u64,
+    len: u32,
+    remainder_bits: u32,
+) -> Result<(), S::Error> {
+    let Some(selection) = selection.when_reading() else { return Ok(()) };
+    let is_listed = selection.begin_list(count);
+    let (mut first, mut left) = (0, count);
+    loop {
+        stream.raw_locally(|stream| {
+            while left > 0
+                && let Some(room) = (len - 1).checked_sub(first)
+                && let Some(word) = stream.raw_ahead()
+                && let Some((gap, width)) = gap_ahead(word, room >> remainder_bits, remainder_bits)
+                && gap <= room
+            {
+                stream.raw_skip(width);
+                selection.append(first + gap, is_listed);
+                first += gap + 1;
+                left -= 1;
+            }
+        });
+        if left == 0 {
+            return Ok(());
+        }
+        // Near the end of the packet, a long quotient, or one to be refused.
+        let mut index = 0;
+        gap_by_parts(stream, first, &mut index, len, remainder_bits)?;
+        selection.append(index, is_listed);
+        first = index + 1;
+        left -= 1;
+    }
+}
+
+/// The gap between `first` and the index, part by part.
+fn gap_by_parts<S: Stream>(
+    stream: &mut S,
+    first: u32,
+    index: &mut u32,
+    len: u32,
+    remainder_bits: u32,
+) -> Result<(), S::Error> {
+    let start = stream.position();
+    // Checked before the subtraction: no element follows the last one.
+    let Some(room) = (len - 1).checked_sub(first) else {
+        return stream.refuse_at(ErrorKind::OutOfRange, start);
+    };
+    let gap = index.wrapping_sub(first);
+    let mut quotient = gap >> remainder_bits;
+    let mut remainder = u64::from(gap - (quotient << remainder_bits));
+    stream.raw_unary(&mut quotient, room >> remainder_bits)?;
+    stream.raw_bits(&mut remainder, remainder_bits)?;
+    let read = u64::from(quotient) << remainder_bits | remainder;
+    if read > room.into() {
+        return stream.refuse_at(ErrorKind::OutOfRange, start);
+    }
+    *index = first + read as u32;
+    Ok(())
 }
 
 /// Quotients below this fit into one word together with a one bit and any remainder.
@@ -313,12 +389,30 @@ fn cheapest(selection: &Selection, len: u32) -> u64 {
 
 /// [`cheapest`] by the costs of all indices; Rice codes are always those for many. `rice` is their
 /// cost without quotients.
-fn cheapest_by_index(selection: &Selection, len: u32, mut rice: u64, remainder_bits: u32) -> u64 {
+fn cheapest_by_index(selection: &Selection, len: u32, rice: u64, remainder_bits: u32) -> u64 {
+    match selection.listed() {
+        Some(list) => {
+            cheapest_of(list.iter().map(|&index| index.into()), len, rice, remainder_bits)
+        }
+        None => {
+            let indices = selection.iter().map(|index| index as u64);
+            cheapest_of(indices, len, rice, remainder_bits)
+        }
+    }
+}
+
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn cheapest_of(
+    indices: impl Iterator<Item = u64>,
+    len: u32,
+    mut rice: u64,
+    remainder_bits: u32,
+) -> u64 {
     let bitmask = u64::from(len);
     let relative_cost = ObjectIndexCost::new(len);
     let mut relative = 0;
     let mut first = 0;
-    for index in selection.iter().map(|index| index as u64) {
+    for index in indices {
         relative += relative_cost.of(index - first + 1);
         let quotient = (index - first) >> remainder_bits;
         let limit = (bitmask - 1 - first) >> remainder_bits;

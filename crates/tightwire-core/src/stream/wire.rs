@@ -249,7 +249,8 @@ const fn max_bytes(max_bits: u64) -> usize {
 #[inline]
 pub fn encode<'a, T: Wire>(value: &T, buffer: &'a mut [u8]) -> Result<&'a [u8], WriteError> {
     if const { T::FIXED_BITS.is_none() } {
-        return write(value, buffer);
+        let (position, refused) = write_varying(value, buffer);
+        return WriteStream::packet(buffer, position, refused);
     }
     // Rounded up to whole words, since the writer stores only those.
     let length = const { fixed_bytes::<T>() }.next_multiple_of(8);
@@ -265,6 +266,15 @@ fn write<'a, T: Wire>(value: &T, buffer: &'a mut [u8]) -> Result<&'a [u8], Write
     let mut stream = WriteStream::new(buffer);
     let Ok(()) = T::serialize(value.into(), &mut stream);
     stream.finish()
+}
+
+/// [`write`] as far as it is a call; returns the numbers of [`WriteStream::finish_parts`], since a result
+/// would be returned in memory.
+#[inline]
+fn write_varying<T: Wire>(value: &T, buffer: &mut [u8]) -> (u64, u64) {
+    let mut stream = WriteStream::new(buffer);
+    let Ok(()) = T::serialize(value.into(), &mut stream);
+    stream.finish_parts()
 }
 
 #[cold]

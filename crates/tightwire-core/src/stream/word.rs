@@ -144,13 +144,12 @@ impl<S: RawStream> RawStream for Word<'_, '_, S> {
             *value = self.run.take_held(width);
             return Ok(());
         }
-        let mut bits = *value;
-        if bits > u64::MAX.unbounded_shr(u64::BITS - width) {
+        if *value > u64::MAX.unbounded_shr(u64::BITS - width) {
             cold_path();
             self.run.refuse_next(ErrorKind::OutOfRange)?;
-            bits = 0;
         }
-        self.run.put(bits, width);
+        // Higher bits of a refused value change later fields of a packet that is never finished.
+        self.run.put(*value, width);
         Ok(())
     }
 
@@ -166,7 +165,7 @@ impl<S: RawStream> RawStream for Word<'_, '_, S> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn raw_offset(&mut self, offset: &mut u64, span: u64) -> Result<(), S::Error> {
         let width = u64::BITS - span.leading_zeros();
-        let mut value = if S::READING { self.run.take_held(width) } else { *offset };
+        let value = if S::READING { self.run.take_held(width) } else { *offset };
         if value > span {
             if S::READING {
                 let start = self.run.position() - u64::from(width);
@@ -174,10 +173,10 @@ impl<S: RawStream> RawStream for Word<'_, '_, S> {
             }
             cold_path();
             self.run.refuse_next(ErrorKind::OutOfRange)?;
-            value = 0;
         }
         match S::READING {
             true => *offset = value,
+            // As in `raw_bits`.
             false => self.run.put(value, width),
         }
         Ok(())

@@ -132,6 +132,23 @@ impl<'a> WriteStream<'a> {
     pub fn finish(self) -> Result<&'a [u8], WriteError> {
         self.writer.finish_or(write_error)
     }
+
+    /// Like [`finish`](Self::finish), without the packet, which [`packet`](Self::packet) returns: the position
+    /// and the refusal.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn finish_parts(self) -> (u64, u64) {
+        self.writer.finish_parts()
+    }
+
+    /// Returns the packet in `buffer`, with the numbers of [`finish_parts`](Self::finish_parts).
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn packet(
+        buffer: &'a [u8],
+        position: u64,
+        refused: u64,
+    ) -> Result<&'a [u8], WriteError> {
+        BitWriter::packet_or(buffer, position, refused, write_error)
+    }
 }
 
 impl RawStream for WriteStream<'_> {
@@ -153,9 +170,11 @@ impl RawStream for WriteStream<'_> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn raw_word(&mut self, value: &mut u64, width: u32) -> Result<(), Infallible> {
-        self.writer.push_word(*value, width);
-        Ok(())
+    fn raw_locally<R>(&mut self, operations: impl FnOnce(&mut Self) -> R) -> R {
+        let mut local = Self { writer: self.writer.take(), checks: self.checks };
+        let result = operations(&mut local);
+        *self = local;
+        result
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

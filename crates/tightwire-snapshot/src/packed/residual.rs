@@ -95,7 +95,7 @@ pub(super) fn write<S: Stream, const N: usize>(
     let bits = place + 1 + N as u32 * width;
     if N > 1 && place < limit && bits < u64::BITS {
         let mut word = (side_by_side(values, width) << 1 | 1) << place;
-        return stream.raw_word(&mut word, bits);
+        return stream.raw_fitting(&mut word, bits);
     }
     stream.raw_unary(&mut place, limit)?;
     components(stream, values, width)

@@ -197,7 +197,7 @@ pub(super) fn count<S: Stream>(stream: &mut S, value: &mut u32, low: u32) -> Res
     if S::WRITING && 2 * beyond + low < u32::BITS {
         // In one step, as most numbers are small.
         let rest = shifted & !(1 << (beyond + low));
-        return stream.raw_word(&mut ((rest << 1 | 1) << beyond), 2 * beyond + low + 1);
+        return stream.raw_fitting(&mut ((rest << 1 | 1) << beyond), 2 * beyond + low + 1);
     }
     stream.raw_unary(&mut beyond, u32::BITS)?;
     let width = beyond + low;
