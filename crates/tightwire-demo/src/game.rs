@@ -108,7 +108,6 @@ pub(super) fn server_config(level: Level, clients: u32) -> ServerConfig {
             ..SessionConfig::default()
         },
         snapshot: snapshots(level),
-        auto_level: false,
         ..ServerConfig::default()
     }
 }
@@ -129,6 +128,7 @@ fn snapshots(level: Level) -> snapshot::Config {
         max_objects: 1024,
         // Enough for a round-trip time of two seconds, the most that the page offers.
         history: 192,
+        ..snapshot::Config::default()
     }
 }
 

@@ -89,6 +89,7 @@ pub(super) struct Network {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(super) enum LevelName {
+    Auto,
     Packed,
     Modeled,
 }
@@ -96,6 +97,7 @@ pub(super) enum LevelName {
 impl LevelName {
     pub(super) fn level(self) -> Level {
         match self {
+            Self::Auto => Level::Auto,
             Self::Packed => Level::Packed,
             Self::Modeled => Level::Modeled,
         }

@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 use core::mem::{swap, take};
 
-use super::Level;
+use super::PacketLevel;
 use super::body::write;
 use super::check::Check;
 use super::history::Versions;
@@ -44,9 +44,9 @@ const BODY_STEP: usize = 512;
 /// receivers share counts once, and what was coded again to fit a budget counts again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CodedUpdates {
-    /// Updates that were coded at the level [`Packed`](Level::Packed).
+    /// Updates that were coded at the level [`Packed`](crate::Level::Packed).
     pub packed: u64,
-    /// Updates that were coded at the level [`Modeled`](Level::Modeled).
+    /// Updates that were coded at the level [`Modeled`](crate::Level::Modeled).
     pub modeled: u64,
 }
 
@@ -65,7 +65,7 @@ pub(super) struct Body {
     pub(super) check: Check,
     /// Model as the body leaves it.
     model: Model,
-    level: Level,
+    level: PacketLevel,
     baseline: Option<u64>,
     is_complete: bool,
     /// Whether `objects` and `baseline_objects` are filled in, so that other receivers can share
@@ -75,7 +75,7 @@ pub(super) struct Body {
     /// the body fits.
     too_long_for: Option<usize>,
     objects: Vec<BodyObject>,
-    /// Baselines of the objects that the baseline packet updates. Only for `Level::Modeled`, whose
+    /// Baselines of the objects that the baseline packet updates. Only for `PacketLevel::Modeled`, whose
     /// prediction of the updated objects depends on their motion.
     baseline_objects: Vec<BaselineId>,
 }
@@ -116,6 +116,12 @@ impl Body {
         self.baseline_objects.reserve(updates);
     }
 
+    /// Returns the estimated number of updates that are coded for the next packet, if it is like this
+    /// one: one that the budget cuts is mostly tried twice.
+    pub(super) fn work(&self) -> u64 {
+        self.updates as u64 * if self.is_complete { 1 } else { 2 }
+    }
+
     /// Whether the body fits into `room` bytes.
     pub(super) fn fits(&self, room: usize) -> bool {
         self.too_long_for.is_none() && self.bytes.len() <= room
@@ -132,7 +138,7 @@ impl Body {
     ) -> bool {
         self.is_shared
             && self.too_long_for.is_none_or(|tried| room <= tried)
-            && self.level == request.view.level
+            && self.level == request.view.packet_level
             && self.baseline == baseline
             && self.is_complete == request.is_complete
             && self
@@ -233,7 +239,7 @@ impl Bodies {
         body.reserve(self.max_updates, self.max_body_bytes);
         let before = request.view.baseline().and_then(|sent| self.list.get(sent.body? as usize));
         body.model.clone_from(before.map_or(&self.pristine, |baseline| &baseline.model));
-        let level = request.view.level;
+        let level = request.view.packet_level;
         let (model, bytes) = (&mut body.model, &mut body.bytes);
         let fits = write((protocol, level), updates, baseline, model, bytes, scratch, limit);
         body.too_long_for = (!fits).then_some(limit);
@@ -246,7 +252,7 @@ impl Bodies {
         if request.is_shared {
             body.objects.extend(request.objects());
         }
-        if request.is_shared && level == Level::Modeled {
+        if request.is_shared && level == PacketLevel::Modeled {
             body.baseline_objects.extend(request.baseline_objects());
         }
         body
@@ -259,8 +265,8 @@ impl Bodies {
             self.coded += 1;
         }
         match body.level {
-            Level::Packed => self.coded_updates.packed += body.updates as u64,
-            Level::Modeled => self.coded_updates.modeled += body.updates as u64,
+            PacketLevel::Packed => self.coded_updates.packed += body.updates as u64,
+            PacketLevel::Modeled => self.coded_updates.modeled += body.updates as u64,
         }
         let fits = body.too_long_for.is_none();
         if fits {

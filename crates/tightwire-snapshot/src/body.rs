@@ -7,7 +7,7 @@ use super::model::Model;
 use super::protocol::Protocol;
 use super::trace::SpanRecord;
 use super::update::{Baseline, ObjectUpdates};
-use super::{Level, modeled, packed};
+use super::{PacketLevel, modeled, packed};
 use tightwire_core::stream::{ErrorKind, ReadError, ReadStream, WriteStream};
 
 /// Size of the check that every body begins with, in bytes.
@@ -17,7 +17,7 @@ const CHECK: usize = 2;
 /// `model` is the model of the baseline packet, and becomes that of this packet. The check covers
 /// the whole packet, and is filled in later.
 pub(super) fn write(
-    (protocol, level): (&Protocol, Level),
+    (protocol, level): (&Protocol, PacketLevel),
     updates: &mut ObjectUpdates,
     baseline: &impl Baseline,
     model: &mut Model,
@@ -29,7 +29,7 @@ pub(super) fn write(
     bytes.clear();
     bytes.extend_from_slice(&[0; CHECK]);
     match level {
-        Level::Packed => {
+        PacketLevel::Packed => {
             let room = room.min(bound(protocol, updates));
             if scratch.len() < room {
                 scratch.resize(room, 0);
@@ -40,7 +40,7 @@ pub(super) fn write(
             bytes.extend_from_slice(packed);
             true
         }
-        Level::Modeled => {
+        PacketLevel::Modeled => {
             let state = model.modeled(protocol);
             modeled::write(protocol, updates, baseline, state, bytes, limit)
         }
@@ -58,7 +58,7 @@ fn bound(protocol: &Protocol, updates: &ObjectUpdates) -> usize {
 /// Reads updates, and returns the check in the body. A trace records every part; its second value
 /// is the byte of the packet at which the body begins.
 pub(super) fn read(
-    (protocol, level): (&Protocol, Level),
+    (protocol, level): (&Protocol, PacketLevel),
     bytes: &[u8],
     updates: &mut ObjectUpdates,
     baseline: &impl Baseline,
@@ -74,19 +74,19 @@ pub(super) fn read(
     }
     let mut traced = trace.as_mut().map(|(record, at)| (&mut **record, 8 * (*at + CHECK) as u64));
     let read = match (level, &mut traced) {
-        (Level::Packed, None) => {
+        (PacketLevel::Packed, None) => {
             let mut stream = ReadStream::new(bytes);
             let read = packed::code(&mut stream, protocol, updates, baseline, &mut model.packed);
             read.and_then(|()| stream.finish())
         }
-        (Level::Packed, Some((record, start))) => {
+        (PacketLevel::Packed, Some((record, start))) => {
             let mut stream = ReadStream::new(bytes);
             let mut traced = record.stream(&mut stream, *start);
             let read = packed::code(&mut traced, protocol, updates, baseline, &mut model.packed);
             record.end((*start + stream.position()) as f64);
             read.and_then(|()| stream.finish())
         }
-        (Level::Modeled, _) => {
+        (PacketLevel::Modeled, _) => {
             let state = model.modeled(protocol);
             modeled::read(protocol, bytes, updates, baseline, state, traced)
         }

@@ -5,7 +5,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use super::Level;
+use super::PacketLevel;
 use super::header::{Header, PACKET_WINDOW};
 use super::update::{ObjectUpdate, UpdateKind};
 use tightwire_core::schema::ObjectId;
@@ -63,7 +63,7 @@ impl Check {
         add(&mut sum, header.number, header.tick);
         let flags = u32::from(header.is_complete)
             | u32::from(header.baseline.is_some()) << 1
-            | u32::from(header.level == Level::Modeled) << 2;
+            | u32::from(header.level == PacketLevel::Modeled) << 2;
         add(&mut sum, header.start, flags);
         match header.baseline {
             Some(baseline) => {
@@ -191,7 +191,7 @@ mod tests {
             |header, _| header.number += 1 << 16,
             |header, _| header.tick += 1 << 31,
             |header, _| header.is_complete = true,
-            |header, _| header.level = Level::Packed,
+            |header, _| header.level = PacketLevel::Modeled,
             |header, _| header.start -= 1,
             |header, _| header.acked.set(7, true),
             |header, _| header.baseline = None,

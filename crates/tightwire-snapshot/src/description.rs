@@ -39,8 +39,9 @@ use tightwire_core::stream::{Stream, Target, Wire};
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Description {
     fingerprint: u64,
-    /// Level of new receivers. Only informative: each packet has the level in its header.
-    level: Level,
+    /// New receivers may get snapshots at the level `Modeled`. Only informative: each packet has
+    /// the level in its header.
+    may_be_modeled: bool,
     ticks_per_second: u32,
     history: u32,
     max_objects: u64,
@@ -60,14 +61,17 @@ impl Description {
         self.fingerprint
     }
 
-    /// Returns the configuration of the described protocol.
+    /// Returns the configuration of the described protocol, as far as the description has it:
+    /// [`level`](Config::level) is `Packed`, or `Auto` for both others, and
+    /// [`snapshot_time`](Config::snapshot_time) the default.
     #[must_use]
     pub fn config(&self) -> Config {
         Config {
-            level: self.level,
+            level: if self.may_be_modeled { Level::Auto } else { Level::Packed },
             ticks_per_second: self.ticks_per_second,
             max_objects: usize::try_from(self.max_objects).unwrap_or(usize::MAX),
             history: self.history,
+            ..Config::default()
         }
     }
 
@@ -151,7 +155,7 @@ impl Protocol {
     /// Returns the protocol as data.
     #[must_use]
     pub fn description(&self) -> Description {
-        let Config { level, ticks_per_second, history, max_objects } = *self.config();
+        let Config { level, ticks_per_second, history, max_objects, .. } = *self.config();
         let classes = self.classes().iter().map(|class| {
             let mut name = class.declared.name.to_string();
             // Rust's names of types have no limit.
@@ -162,7 +166,7 @@ impl Protocol {
         });
         Description {
             fingerprint: self.fingerprint(),
-            level,
+            may_be_modeled: level != Level::Packed,
             ticks_per_second,
             history,
             max_objects: max_objects as u64,
@@ -256,7 +260,7 @@ impl Wire for Description {
         stream: &mut S,
     ) -> Result<(), S::Error> {
         stream.object(at!(this.fingerprint))?;
-        stream.object(at!(this.level))?;
+        stream.bool(at!(this.may_be_modeled))?;
         stream.object(at!(this.ticks_per_second))?;
         stream.object(at!(this.history))?;
         stream.varint(at!(this.max_objects))?;

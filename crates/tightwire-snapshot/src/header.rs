@@ -7,7 +7,7 @@
 //! did not settle it. Older packets are settled: a packet that is more than `MAX_LATE` packets
 //! before the baseline packet when its ack comes counts as lost for good.
 
-use super::Level;
+use super::PacketLevel;
 use super::trace::{Mark, Marked};
 use tightwire_core::stream::{ErrorKind, Stream};
 
@@ -34,7 +34,7 @@ pub(super) struct Header {
     /// Every object that is not updated is in its baseline state.
     pub(super) is_complete: bool,
     /// Level of the body.
-    pub(super) level: Level,
+    pub(super) level: PacketLevel,
     /// Epoch of the sender; only a keyframe contains it.
     pub(super) epoch: u32,
     /// Sequence number of the first packet since the sender's last resync.
@@ -78,9 +78,9 @@ impl Header {
             self.number = nearest(newest, low as u32);
         }
         stream.bool(&mut self.is_complete)?;
-        let mut is_modeled = self.level == Level::Modeled;
+        let mut is_modeled = self.level == PacketLevel::Modeled;
         stream.bool(&mut is_modeled)?;
-        self.level = if is_modeled { Level::Modeled } else { Level::Packed };
+        self.level = if is_modeled { PacketLevel::Modeled } else { PacketLevel::Packed };
         stream.mark(Mark::Baseline);
         let mut behind = self.baseline.map_or(0, |baseline| self.number.wrapping_sub(baseline));
         stream.int(&mut behind, 0..=MAX_IN_FLIGHT)?;
@@ -253,7 +253,7 @@ mod tests {
             number: 112,
             tick: 999,
             is_complete: true,
-            level: Level::Modeled,
+            level: PacketLevel::Modeled,
             epoch: 0,
             start: 3,
             baseline: Some(106),
@@ -270,7 +270,7 @@ mod tests {
             number: 112,
             tick: 224,
             is_complete: true,
-            level: Level::Modeled,
+            level: PacketLevel::Modeled,
             epoch: 0,
             start: 3,
             baseline: Some(106),
@@ -286,7 +286,7 @@ mod tests {
             number: 7,
             tick: 99,
             is_complete: false,
-            level: Level::Packed,
+            level: PacketLevel::Packed,
             epoch: 0xface_0ff0,
             start: 5,
             baseline: None,
@@ -310,10 +310,10 @@ mod tests {
         };
         // 12 bits of the number, complete, level, 7 bits of the distance to the baseline packet,
         // the regular tick, and that all are acked.
-        assert_eq!(bytes(false, Level::Packed), [0x70, 0x80, 0x61]);
-        assert_eq!(bytes(true, Level::Packed), [0x70, 0x90, 0x61]);
-        assert_eq!(bytes(false, Level::Modeled), [0x70, 0xa0, 0x61]);
-        assert_eq!(bytes(true, Level::Modeled), [0x70, 0xb0, 0x61]);
+        assert_eq!(bytes(false, PacketLevel::Packed), [0x70, 0x80, 0x61]);
+        assert_eq!(bytes(true, PacketLevel::Packed), [0x70, 0x90, 0x61]);
+        assert_eq!(bytes(false, PacketLevel::Modeled), [0x70, 0xa0, 0x61]);
+        assert_eq!(bytes(true, PacketLevel::Modeled), [0x70, 0xb0, 0x61]);
     }
 
     #[test]

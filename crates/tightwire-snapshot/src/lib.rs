@@ -51,6 +51,7 @@ extern crate alloc;
 extern crate tightwire_core as tightwire;
 
 mod ack;
+mod auto_level;
 mod baseline;
 mod between;
 mod bodies;
@@ -102,6 +103,7 @@ mod world;
 
 pub use ack::Ack;
 pub use bodies::CodedUpdates;
+use config::PacketLevel;
 pub use config::{Config, Leaving, Level};
 pub use description::Description;
 pub use error::{ProtocolError, ReceiveError, SetError};

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::auto_level::Cut;
 use super::history::Versions;
 use super::relevancy::Relevancy;
 use super::slot_set::SlotSet;
@@ -114,6 +115,14 @@ impl Selection {
             self.chosen.extend(self.candidates.iter().filter(|candidate| candidate.differs));
         }
         self.sort_chosen();
+    }
+
+    /// Counts the objects whose baseline state differs and that were not chosen for lack of room;
+    /// those beyond the `allowance` of the view do not count.
+    pub(super) fn cut(&self, allowance: usize) -> Cut {
+        let chosen = self.chosen.iter().filter(|candidate| candidate.differs).count();
+        let wanted = self.differing.min(allowance);
+        Cut { left_out: wanted.saturating_sub(chosen), wanted }
     }
 
     fn sort_chosen(&mut self) {

@@ -19,6 +19,7 @@ mod spawn;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::auto_level::TickLevels;
 use super::bodies::Bodies;
 use super::relevancy::Relevancy;
 use super::store::Store;
@@ -89,6 +90,7 @@ pub struct Sender {
     /// The tick is frozen: a snapshot of it was sent.
     is_sent: bool,
     bodies: Bodies,
+    levels: TickLevels,
     relevancy: Relevancy,
     maker: Maker,
     value: Vec<u8>,
@@ -114,6 +116,7 @@ impl Sender {
             first_number: 1,
             is_sent: false,
             bodies: Bodies::new(),
+            levels: TickLevels::default(),
             relevancy: Relevancy::new(protocol),
             maker: Maker::default(),
             value: Vec::new(),
@@ -180,6 +183,7 @@ impl Sender {
         self.is_sent = false;
         self.free_acked_despawns();
         self.bodies.begin_tick();
+        self.levels.begin_tick();
         self.store.begin_tick(tick);
     }
 

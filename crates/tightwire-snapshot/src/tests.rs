@@ -226,8 +226,8 @@ impl Test {
             }
             if *tick % client.every == 0 {
                 if level.is_none() {
-                    let levels = [Level::Packed, Level::Modeled];
-                    sender.set_level(client.id, levels[usize::from(rng.is_one_in(2))]);
+                    let levels = [Level::Packed, Level::Modeled, Level::Auto];
+                    sender.set_level(client.id, levels[rng.below(3) as usize]);
                 }
                 let packet = match client.sees_a_part {
                     true => sender.snapshot_with(client.id, client.budget, |object| {
@@ -362,7 +362,7 @@ fn receivers_converge_on_a_bad_network() {
     // At full volume 100,000 ticks, each of five receivers.
     let (seeds, ticks) = random_worlds::volume((8, 800), (50, 2000));
     for seed in 0..seeds {
-        for level in [Some(Level::Packed), Some(Level::Modeled), None] {
+        for level in [Some(Level::Packed), Some(Level::Modeled), Some(Level::Auto), None] {
             run(level, 0x9e37_79b9 * (seed + 1) + seed, ticks / 2);
         }
     }

@@ -4,6 +4,7 @@
 use alloc::vec::Vec;
 use core::mem::take;
 
+use super::auto_level::Bandwidth;
 use super::check::Checksums;
 use super::config::MAX_BASELINE_AGE;
 use super::header::{
@@ -16,7 +17,7 @@ use super::store::{ChangeCursor, Store};
 use super::update::{
     AckedState, MAX_ACKED_STATES, UpdateKind, reserved_updates, visit_acked_states,
 };
-use super::{Ack, Leaving, Level, ReceiverId};
+use super::{Ack, Leaving, Level, PacketLevel, ReceiverId};
 use tightwire_core::schema::ObjectId;
 
 /// The dirty, sent and acked states of one receiver.
@@ -37,8 +38,10 @@ pub(super) struct View {
     /// Slot at which the search for objects whose relevancy changed goes on.
     pub(super) relevancy_cursor: usize,
     pub(super) leaving: Leaving,
-    /// Level of the next packets.
     pub(super) level: Level,
+    /// Level of the next packet.
+    pub(super) packet_level: PacketLevel,
+    pub(super) bandwidth: Bandwidth,
     /// The last snapshot had a relevancy function.
     pub(super) has_interest: bool,
     /// Ring of the last [`PACKET_WINDOW`] packets, by sequence number.
@@ -141,6 +144,8 @@ impl View {
             relevancy_cursor: 0,
             leaving,
             level,
+            packet_level: level.first(),
+            bandwidth: Bandwidth::default(),
             has_interest: false,
             packets: (0..PACKET_WINDOW).map(|_| SentPacket::default()).collect(),
             checksums: Checksums::default(),
@@ -213,6 +218,7 @@ impl View {
         self.maybe_known_slots.clear();
         self.objects.fill(ObjectStatus::default());
         self.keyframes = self.keyframes.max(1);
+        self.bandwidth.handle_resync();
     }
 
     /// Returns the header of the next packet.
@@ -222,7 +228,7 @@ impl View {
             Some(summary) => first_unsettled(summary),
             None => self.start,
         };
-        let Self { next: number, level, start, baseline, .. } = *self;
+        let Self { next: number, packet_level: level, start, baseline, .. } = *self;
         Header { number, tick, is_complete: true, level, epoch, start, baseline, acked }
     }
 
@@ -319,6 +325,11 @@ impl View {
         sent.objects.reserve(self.max_updates);
         sent.ids.reserve(self.max_updates);
         sent
+    }
+
+    /// Returns the body of the newest packet; `None` before the first packet, and after a resync.
+    pub(super) fn newest_body(&self) -> Option<u32> {
+        self.packet(self.next.checked_sub(1)?)?.body
     }
 
     /// Sets the body of the newest packet.

@@ -49,7 +49,6 @@ pub(super) fn modeled(app: &mut App) {
 fn at_level(app: &mut App, level: Level) {
     let mut server = TightwireServerPlugin::new("cubes", "1");
     server.config.snapshot.level = level;
-    server.config.auto_level = false;
     let mut client = TightwireClientPlugin::new("cubes", "1");
     client.config.snapshot = server.config.snapshot;
     app.add_plugins(TightwirePlugins::new("cubes", "1").set(server).set(client));

@@ -117,7 +117,7 @@ pub(super) fn measure(
         radius: radius.unwrap_or(RelevancyConfig::default().radius),
         ..RelevancyConfig::default()
     };
-    let mut config = ServerConfig { relevancy, auto_level: false, ..ServerConfig::default() };
+    let mut config = ServerConfig { relevancy, ..ServerConfig::default() };
     config.snapshot.level = level;
     let (there, here) = hub();
     let mut server = game().serve(config.clone(), OpenToAnyone::default(), there)?;

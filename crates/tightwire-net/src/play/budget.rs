@@ -1,14 +1,9 @@
-//! The bytes that may be sent to a peer, and the level of its snapshots.
+//! The bytes that may be sent to a peer.
 //!
 //! [`Budget`] is a token bucket whose rate is a share of what congestion control allows, so that a
-//! snapshot does not queue behind an older one. [`AutoLevel`] finds out whether the bytes of a peer
-//! are short, and [`TickLevels`] spends the server's time on compression where they are, as far as
-//! the time of a tick goes.
+//! snapshot does not queue behind an older one.
 
-use std::cmp::Reverse;
 use std::time::Duration;
-
-use tightwire_snapshot::Level;
 
 use crate::transport::Path;
 
@@ -134,114 +129,6 @@ pub(crate) fn is_due(tick: u32, last: Option<u32>, interval: u32, in_flight: u32
     last.is_none_or(|last| tick.saturating_sub(last) >= least)
 }
 
-/// Level that a peer's bandwidth asks for: `Modeled`, the smallest, while snapshots are incomplete;
-/// `Packed`, the fastest, when they have been well below their budget for a while.
-#[derive(Clone, Debug)]
-pub(crate) struct AutoLevel {
-    level: Level,
-    /// Ring buffer of the snapshots of the last second; `true` for a complete one.
-    complete: Vec<bool>,
-    next: usize,
-    /// Number of snapshots in the ring.
-    len: usize,
-    incomplete: usize,
-    /// Number of successive snapshots that were complete and took less than half of their budget.
-    small: usize,
-    /// Number of updates that were coded for the last snapshot; 0 if it shared those of another.
-    coded_updates: u64,
-}
-
-/// The levels of the snapshots of a tick: the one rule by which time and bandwidth decide.
-///
-/// Every peer has a snapshot at the level `Packed`. A peer whose bandwidth is short gets `Modeled`
-/// instead, those with the most incomplete snapshots first, as long as all snapshots of the tick
-/// together take no more than a given time. Nothing here measures time, so that a recording
-/// replays: the time of a snapshot is estimated by the updates that were coded for the last one.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct TickLevels {
-    /// Level of each peer, in the order of the peers.
-    levels: Vec<Level>,
-    /// Peers that need `Modeled`: their incomplete snapshots, the nanoseconds that it takes beyond
-    /// `Packed`, and their places.
-    short: Vec<(Reverse<usize>, u64, usize)>,
-}
-
-impl TickLevels {
-    /// Chooses the levels of a tick, in which snapshots may take `time`.
-    pub(crate) fn choose<'p>(
-        &mut self,
-        time: Duration,
-        peers: impl Iterator<Item = &'p AutoLevel>,
-    ) {
-        self.levels.clear();
-        self.short.clear();
-        let mut left = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
-        for (place, peer) in peers.enumerate() {
-            let packed = peer.coded_updates.saturating_mul(PACKED_NANOS);
-            left = left.saturating_sub(packed);
-            self.levels.push(Level::Packed);
-            if peer.level == Level::Modeled {
-                let modeled = peer.coded_updates.saturating_mul(MODELED_NANOS);
-                self.short.push((Reverse(peer.incomplete), modeled - packed, place));
-            }
-        }
-        self.short.sort_unstable();
-        for &(_, more, place) in &self.short {
-            if let Some(rest) = left.checked_sub(more) {
-                (left, self.levels[place]) = (rest, Level::Modeled);
-            }
-        }
-    }
-
-    /// Returns the level of the peer at this place in the order of the peers.
-    pub(crate) fn level(&self, place: usize) -> Level {
-        self.levels.get(place).copied().unwrap_or(Level::Packed)
-    }
-}
-
-impl AutoLevel {
-    /// Creates an instance for a number of snapshots per second.
-    pub(crate) fn new(snapshots_per_second: u32) -> Self {
-        let complete = vec![true; snapshots_per_second.max(1) as usize];
-        Self {
-            level: Level::Packed,
-            complete,
-            next: 0,
-            len: 0,
-            incomplete: 0,
-            small: 0,
-            coded_updates: 0,
-        }
-    }
-
-    /// Level that the bandwidth asks for.
-    #[cfg(test)]
-    pub(crate) fn level(&self) -> Level {
-        self.level
-    }
-
-    /// Sets the number of updates that were coded for the last snapshot.
-    pub(crate) fn set_coded_updates(&mut self, updates: u64) {
-        self.coded_updates = updates;
-    }
-
-    /// Counts a snapshot that was sent, with its size and budget in bytes.
-    pub(crate) fn record(&mut self, is_complete: bool, bytes: usize, budget: usize) {
-        let oldest = std::mem::replace(&mut self.complete[self.next], is_complete);
-        // Entries that were never used count as complete.
-        self.incomplete = self.incomplete + usize::from(!is_complete) - usize::from(!oldest);
-        self.next = (self.next + 1) % self.complete.len();
-        self.len = (self.len + 1).min(self.complete.len());
-        let is_small = is_complete && bytes < budget / 2;
-        self.small = if is_small { self.small.saturating_add(1) } else { 0 };
-        if self.incomplete * 100 > self.len {
-            self.level = Level::Modeled;
-        } else if self.small >= self.complete.len().saturating_mul(CALM_SECONDS) {
-            self.level = Level::Packed;
-        }
-    }
-}
-
 /// Share of the congestion window that the rate uses: the rest is for headers and retransmits.
 const WINDOW_SHARE: f64 = 0.85;
 
@@ -259,14 +146,6 @@ const LEAST_SNAPSHOT: usize = 256;
 
 /// Bytes of the batch before a frame: its size and number.
 const BATCH_BYTES: usize = 3;
-
-/// Estimated time of an update at each level, in nanoseconds: somewhat more than docs/SNAPSHOTS.md
-/// measures.
-const PACKED_NANOS: u64 = 200;
-const MODELED_NANOS: u64 = 1_200;
-
-/// Time of small, complete snapshots after which `Packed` is used again, in seconds.
-const CALM_SECONDS: usize = 5;
 
 #[cfg(test)]
 mod tests {
@@ -382,71 +261,5 @@ mod tests {
             ticks += 1;
         }
         assert!((157..=160).contains(&ticks), "{ticks}");
-    }
-
-    #[test]
-    fn the_level_follows_the_need_for_bytes() {
-        let mut auto = AutoLevel::new(60);
-        assert_eq!(auto.level(), Level::Packed);
-        (0..300).for_each(|_| auto.record(true, 900, 1000));
-        assert_eq!(auto.level(), Level::Packed);
-        auto.record(false, 1000, 1000);
-        assert_eq!(auto.level(), Level::Modeled);
-        // Complete, but not by much.
-        (0..3000).for_each(|_| auto.record(true, 500, 1000));
-        assert_eq!(auto.level(), Level::Modeled);
-        (0..299).for_each(|_| auto.record(true, 499, 1000));
-        assert_eq!(auto.level(), Level::Modeled);
-        auto.record(true, 499, 1000);
-        assert_eq!(auto.level(), Level::Packed);
-    }
-
-    #[test]
-    fn one_incomplete_snapshot_of_many_is_no_need() {
-        let mut auto = AutoLevel::new(128);
-        (0..128).for_each(|_| auto.record(true, 900, 1000));
-        for index in 0..10_000 {
-            auto.record(index % 128 != 0, 900, 1000);
-            assert_eq!(auto.level(), Level::Packed);
-        }
-        auto.record(false, 900, 1000);
-        assert_eq!(auto.level(), Level::Modeled);
-    }
-
-    /// A peer with some incomplete snapshots of the last 60, of this many updates each.
-    fn peer(incomplete: usize, updates: u64) -> AutoLevel {
-        let mut peer = AutoLevel::new(60);
-        (0..60).for_each(|snapshot| peer.record(snapshot >= incomplete, 1000, 1000));
-        peer.set_coded_updates(updates);
-        peer
-    }
-
-    fn levels(time: Duration, peers: &[AutoLevel]) -> Vec<Level> {
-        let mut levels = TickLevels::default();
-        levels.choose(time, peers.iter());
-        (0..peers.len()).map(|place| levels.level(place)).collect()
-    }
-
-    #[test]
-    fn peers_whose_bandwidth_is_short_get_the_smaller_form_within_the_time() {
-        use Level::{Modeled, Packed};
-        let peers = [peer(0, 100), peer(9, 100), peer(30, 100), peer(2, 100)];
-        assert_eq!(levels(Duration::from_secs(1), &peers), [Packed, Modeled, Modeled, Modeled]);
-        // Four packed snapshots take 80 us, and each modeled one 100 us more.
-        assert_eq!(levels(Duration::from_micros(380), &peers), [Packed, Modeled, Modeled, Modeled]);
-        assert_eq!(levels(Duration::from_micros(379), &peers), [Packed, Modeled, Modeled, Packed]);
-        assert_eq!(levels(Duration::from_micros(180), &peers), [Packed, Packed, Modeled, Packed]);
-        assert_eq!(levels(Duration::from_micros(179), &peers), [Packed; 4]);
-        assert_eq!(levels(Duration::ZERO, &peers), [Packed; 4]);
-    }
-
-    #[test]
-    fn a_snapshot_that_is_shared_takes_no_time_of_its_own() {
-        use Level::{Modeled, Packed};
-        let peers = [peer(5, 1000), peer(5, 0), peer(5, 1000)];
-        let time = Duration::from_micros(400 + 1000);
-        assert_eq!(levels(time, &peers), [Modeled, Modeled, Packed]);
-        let huge = [peer(5, u64::MAX), peer(4, 10)];
-        assert_eq!(levels(Duration::MAX, &huge), [Modeled, Packed], "no overflow");
     }
 }

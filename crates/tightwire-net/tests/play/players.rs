@@ -137,13 +137,13 @@ fn rate_and_level_of_a_peer_can_be_set_while_playing() {
     let level = |level| {
         bytes_per_second(move |play| {
             let peer = play.peer_of(0);
-            play.server.set_level(peer, Some(level));
+            play.server.set_level(peer, level);
         })
     };
     let (packed, modeled) = (level(Level::Packed), level(Level::Modeled));
     let limited = bytes_per_second(|play| {
         let peer = play.peer_of(0);
-        play.server.set_level(peer, Some(Level::Packed));
+        play.server.set_level(peer, Level::Packed);
         play.server.set_max_rate(peer, 6000);
     });
     println!("packed {packed} modeled {modeled} limited {limited} bytes per second");

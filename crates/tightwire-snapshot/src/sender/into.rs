@@ -1,8 +1,8 @@
 //! Snapshots behind a prefix of another layer, so that its frame needs no copy of the packet.
 
-use super::make::{MadePacket, PacketSize};
+use super::make::PacketSize;
 use super::{ReceiverId, Sender};
-use crate::ObjectView;
+use crate::{Level, ObjectView};
 
 /// A snapshot for a receiver, as [`Sender::snapshot_into`] makes it.
 #[derive(PartialEq, Eq, Debug)]
@@ -15,6 +15,9 @@ pub struct Snapshot<'s> {
     pub is_complete: bool,
     /// The receiver that handles the packet has every object that it owns as it is in this tick.
     pub is_owned_exact: bool,
+    /// The level of the packet, `Packed` or `Modeled`: if that of the receiver is [`Level::Auto`],
+    /// the one that was picked.
+    pub level: Level,
 }
 
 impl Sender {
@@ -48,9 +51,8 @@ impl Sender {
         custom: Option<&mut dyn FnMut(ObjectView<'_>) -> Option<u32>>,
     ) -> Option<Snapshot<'_>> {
         let size = PacketSize { prefix, budget };
-        let MadePacket { is_complete, is_owned_exact, .. } =
-            self.make_snapshot(receiver, size, custom)?;
-        Some(Snapshot { bytes: &mut self.packet, is_complete, is_owned_exact })
+        let made = self.make_snapshot(receiver, size, custom)?;
+        Some(made.snapshot(&mut self.packet))
     }
 }
 

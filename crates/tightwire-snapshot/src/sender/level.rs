@@ -4,10 +4,10 @@ use super::{ReceiverId, Sender};
 use crate::{CodedUpdates, Level};
 
 impl Sender {
-    /// Sets the level of the next snapshots to a receiver. Each packet says its level, so it may
-    /// change at any time, and a receiver reads all levels. What a level has learned of the world
-    /// stays while snapshots are of another level. New receivers have [the level of the
-    /// configuration](crate::Config::level).
+    /// Sets the level of the next snapshots to a receiver. Each packet says whether it is `Packed`
+    /// or `Modeled`, so it may change at any time, and a receiver reads both. What a level has
+    /// learned of the world stays while snapshots are of another level. New receivers have [the
+    /// level of the configuration](crate::Config::level). [`Level::Auto`] takes effect with the next tick.
     ///
     /// ```
     /// # use tightwire::snapshot::{self, Leaving, Level};
@@ -29,6 +29,9 @@ impl Sender {
             && let Some(view) = &mut self.views[place]
         {
             view.level = level;
+            if level != Level::Auto {
+                view.packet_level = level.first();
+            }
         }
     }
 
@@ -56,7 +59,10 @@ impl Sender {
         self.bodies.coded_updates
     }
 
-    /// Returns the level of the next snapshot to a receiver; `None` if it was removed.
+    /// Returns the level that was set for a receiver; `None` if it was removed. [`Snapshot::level`]
+    /// is the one that [`Level::Auto`] picked.
+    ///
+    /// [`Snapshot::level`]: crate::Snapshot::level
     #[must_use]
     pub fn level(&self, receiver: ReceiverId) -> Option<Level> {
         Some(self.views[self.slot_of(receiver)?].as_ref()?.level)

@@ -8,8 +8,8 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::{ReceiverId, Sender};
-use crate::Protocol;
+use super::{ReceiverId, Sender, Snapshot};
+use crate::auto_level::{Cut, MadeSnapshot};
 use crate::baseline::SenderBaseline;
 use crate::bodies::{Bodies, Body, BodyRequest};
 use crate::body;
@@ -19,6 +19,7 @@ use crate::select::{Candidate, Interest, Selection};
 use crate::store::Store;
 use crate::update::ObjectUpdates;
 use crate::view::{SentObject, View};
+use crate::{PacketLevel, Protocol};
 use tightwire_core::stream::WriteStream;
 
 /// The parts of a sender that packets are made from.
@@ -66,7 +67,24 @@ pub(super) struct MadePacket {
     pub(super) is_complete: bool,
     /// The receiver has every object that it owns as it is in this tick.
     pub(super) is_owned_exact: bool,
+    level: PacketLevel,
     body: BodyPlace,
+}
+
+impl MadePacket {
+    /// Returns the packet, whose bytes are given, to be sent.
+    pub(super) fn snapshot(self, bytes: &mut [u8]) -> Snapshot<'_> {
+        let Self { is_complete, is_owned_exact, level, .. } = self;
+        Snapshot { bytes, is_complete, is_owned_exact, level: level.into() }
+    }
+}
+
+/// A body that fits into a packet.
+struct FittingBody {
+    place: BodyPlace,
+    /// All dirty objects are in it.
+    is_complete: bool,
+    cut: Cut,
 }
 
 /// Place of a body.
@@ -86,6 +104,7 @@ impl Sender {
         size: PacketSize,
         interest: Option<&mut Interest<'_>>,
     ) -> Option<MadePacket> {
+        self.choose_levels();
         let (place, mut view) = self.take_view(receiver, size)?;
         // The view is taken out of `views` while its packet is made.
         let is_shared = self.views.iter().any(Option::is_some);
@@ -101,6 +120,12 @@ impl Sender {
         self.views[place] = Some(view);
         self.is_sent |= made.is_some();
         made
+    }
+
+    /// Chooses the levels of the packets of this tick, before its first packet.
+    pub(super) fn choose_levels(&mut self) {
+        let Self { protocol, store, views, bodies, levels, .. } = self;
+        levels.choose(protocol.config(), store.tick, views, bodies);
     }
 
     /// Takes the view of a receiver, with its place; `None` if the receiver gets no packet.
@@ -135,7 +160,7 @@ impl Maker {
         let mut header = view.header(store.tick, world.epoch);
         let length = write_header(packet, view, &header, size.prefix)?;
         let room = size.budget.min(MAX_BUDGET).checked_sub(length)?;
-        let (place, is_complete) = self.fitting_body(world, view, room)?;
+        let FittingBody { place, is_complete, cut } = self.fitting_body(world, view, room)?;
         header.is_complete = is_complete;
         if !is_complete {
             write_header(packet, view, &header, size.prefix)?;
@@ -156,8 +181,11 @@ impl Maker {
             status.sent = Some(store.tick);
             status.priority = 0;
         }
+        let (bytes, level) = (packet.len() - size.prefix, header.level);
+        let made = MadeSnapshot { tick: header.tick, level, cut, bytes, budget: size.budget };
+        view.bandwidth.record(made, protocol.config().ticks_per_second);
         let is_owned_exact = view.owned_exact(store, is_complete);
-        Some(MadePacket { is_complete, is_owned_exact, body: place })
+        Some(MadePacket { is_complete, is_owned_exact, level, body: place })
     }
 
     /// Begins receivers that share no bodies with those before.
@@ -194,25 +222,27 @@ impl Maker {
         }
     }
 
-    /// Returns a body with as many dirty objects as fit, and whether these are all.
+    /// Returns a body with as many dirty objects as fit.
     fn fitting_body(
         &mut self,
         world: SenderParts<'_>,
         view: &mut View,
         room: usize,
-    ) -> Option<(BodyPlace, bool)> {
+    ) -> Option<FittingBody> {
         let store = world.store;
         if self.selection.may_be_complete(store, view, room) {
             self.selection.choose_all();
-            if let Some(body) = self.chosen_body(world, view, true, room) {
-                return Some((body, true));
+            if let Some(place) = self.chosen_body(world, view, true, room) {
+                return Some(FittingBody { place, is_complete: true, cut: Cut::default() });
             }
         }
+        let allowance = view.allowance(store);
         let (mut count, mut has_large) = self.selection.rank(store, view, room);
         loop {
             self.selection.choose_first(count);
-            if let Some(body) = self.chosen_body(world, view, false, room) {
-                return Some((body, false));
+            if let Some(place) = self.chosen_body(world, view, false, room) {
+                let cut = self.selection.cut(allowance);
+                return Some(FittingBody { place, is_complete: false, cut });
             }
             if has_large {
                 // The large object has its turn again later, and must not keep others waiting until

@@ -49,6 +49,7 @@ impl Sender {
         each: &mut impl FnMut(ReceiverId, Snapshot<'_>),
     ) {
         let (mut jobs, mut makers) = (take(&mut self.jobs), take(&mut self.makers));
+        self.choose_levels();
         let count = self.begin_jobs(&mut jobs, requests, prefix);
         let running = &mut jobs[..count];
         running.sort_unstable_by_key(|job| (job.baseline, job.request));
@@ -69,9 +70,7 @@ impl Sender {
             if let Some(made) = job.made {
                 makers[job.maker].record_body(&mut self.bodies, &mut view, made);
                 self.is_sent = true;
-                let MadePacket { is_complete, is_owned_exact, .. } = made;
-                let snapshot = Snapshot { bytes: &mut job.packet, is_complete, is_owned_exact };
-                each(view.receiver, snapshot);
+                each(view.receiver, made.snapshot(&mut job.packet));
             }
             self.views[job.place] = Some(view);
         }

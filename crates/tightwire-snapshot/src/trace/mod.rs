@@ -195,10 +195,10 @@ impl Trace {
         totals.into_values().collect()
     }
 
-    /// Returns the level of the snapshot.
+    /// Returns the level of the snapshot, which is never [`Level::Auto`].
     #[must_use]
     pub fn level(&self) -> Level {
-        self.header.level
+        self.header.level.into()
     }
 
     /// Begins the trace of a packet.

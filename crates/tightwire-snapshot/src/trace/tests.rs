@@ -8,17 +8,18 @@ use crate::random_worlds::{
     self, FakeBaseline, MAX_OBJECTS, Rng, any_layout, apply, contents, damaged, random_updates,
     volume,
 };
-use crate::{Config, Level, body};
+use crate::{Config, PacketLevel, body};
 
 /// The levels of a stream of packets; `None` if they change at random.
-const LEVELS: [Option<Level>; 3] = [Some(Level::Packed), Some(Level::Modeled), None];
+const LEVELS: [Option<PacketLevel>; 3] =
+    [Some(PacketLevel::Packed), Some(PacketLevel::Modeled), None];
 
 /// Byte at which the body begins in these packets.
 const AT: usize = 3;
 
 /// Reads the body of a packet after a header of some bits.
 fn read_traced(
-    (protocol, level): (&Protocol, Level),
+    (protocol, level): (&Protocol, PacketLevel),
     packet: &[u8],
     baseline: &FakeBaseline,
     model: &mut Model,
@@ -49,9 +50,9 @@ fn end_of(trace: &Trace, packet: &[u8]) -> f64 {
 
 /// Writes and reads the packets of a random world.
 fn packets(
-    level: Option<Level>,
+    level: Option<PacketLevel>,
     seed: u64,
-    mut check: impl FnMut(&mut Rng, (&Protocol, Level), &[u8], &FakeBaseline, &Model, &Trace),
+    mut check: impl FnMut(&mut Rng, (&Protocol, PacketLevel), &[u8], &FakeBaseline, &Model, &Trace),
 ) {
     let rng = &mut Rng(random_worlds::seed(seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let layouts = (0..1 + rng.below(3)).map(|_| any_layout(rng)).collect();
@@ -61,7 +62,7 @@ fn packets(
     let (mut updates, mut again) = (ObjectUpdates::default(), ObjectUpdates::default());
     let mut trace = Trace::new();
     for _ in 0..20 {
-        let any = if rng.is_one_in(2) { Level::Packed } else { Level::Modeled };
+        let any = if rng.is_one_in(2) { PacketLevel::Packed } else { PacketLevel::Modeled };
         let form = (&protocol, level.unwrap_or(any));
         random_updates(rng, &protocol, &baseline, &mut updates);
         let (mut written, mut read) = (model.clone(), model.clone());
@@ -100,7 +101,7 @@ fn spans_cover_every_packet() {
                     .map(|group| layout.fields.path(layout.fields.of_group(group)));
                 let summary = trace.spans().filter(|span| span.starts.object == place);
                 let summary = summary.filter(|span| span.part == TracePart::Field);
-                if coded == Level::Modeled {
+                if coded == PacketLevel::Modeled {
                     assert!(summary.map(|span| span.field).eq(there), "{level:?} {seed}");
                 }
             }

@@ -54,8 +54,9 @@ fn messages(builder: MessengerBuilder<Game>) -> MessengerBuilder<Game> {
 /// Returns the capture of the server's transport, and the number of snapshots that were sent.
 fn session(level: usize) -> (Vec<u8>, u64) {
     let config = SessionConfig::new("arena", "1.0");
-    let protocol =
-        snapshot::Protocol::builder(snapshot::Config::default()).class::<Cube>().build().unwrap();
+    let modeled =
+        snapshot::Config { level: snapshot::Level::Modeled, ..snapshot::Config::default() };
+    let protocol = snapshot::Protocol::builder(modeled).class::<Cube>().build().unwrap();
     let (client_end, server_end) = InProcess::pair();
     let builder = Server::builder(config.clone()).register(messages).open_to_anyone();
     let identity = builder.capture_identity().unwrap();

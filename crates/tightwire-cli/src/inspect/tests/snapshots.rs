@@ -6,7 +6,7 @@ use std::time::Duration;
 use tightwire::inspect::{Capture, CaptureError, CaptureWriter, Direction};
 use tightwire::packet::{Identity, Protection};
 use tightwire::schema::Schema;
-use tightwire::snapshot::Leaving;
+use tightwire::snapshot::{Leaving, Level};
 use tightwire::{Wire, encode, snapshot};
 
 use super::super::reading::Reading;
@@ -27,7 +27,8 @@ struct Snapshot {
 }
 
 fn protocol() -> snapshot::Protocol {
-    snapshot::Protocol::builder(snapshot::Config::default()).class::<Cube>().build().unwrap()
+    let config = snapshot::Config { level: Level::Modeled, ..snapshot::Config::default() };
+    snapshot::Protocol::builder(config).class::<Cube>().build().unwrap()
 }
 
 /// Returns `count` snapshots of moving cubes, each of them acked.

@@ -67,7 +67,8 @@ fn messages(builder: MessengerBuilder<Inbox>) -> MessengerBuilder<Inbox> {
 
 /// Four seconds of 60 ticks over a link that loses packets, recorded by the server.
 fn record(file: &str, seed: u64) {
-    let snapshots = snapshot::Config::default();
+    let snapshots =
+        snapshot::Config { level: snapshot::Level::Modeled, ..snapshot::Config::default() };
     let protocol = snapshot::Protocol::builder(snapshots).class::<Cube>().build().unwrap();
     let link =
         LinkConfig { latency: Duration::from_millis(30), loss: 0.05, ..LinkConfig::default() };

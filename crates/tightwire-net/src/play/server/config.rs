@@ -29,16 +29,6 @@ pub struct ServerConfig {
     /// Largest number of bytes that a peer gets per second; 0 means as many as congestion control
     /// allows. Default: 0.
     pub max_rate: u32,
-    /// The level of compression follows each peer: the smallest while bandwidth is short, as far as
-    /// [`snapshot_time`](Self::snapshot_time) goes, the fastest while there is plenty.
-    /// Default: true; otherwise it is the level of
-    /// [`snapshot`](Self::snapshot), or of [`set_level`](super::Server::set_level).
-    pub auto_level: bool,
-    /// Time that the snapshots of a tick may take, of all peers together, on one core. Peers whose
-    /// bandwidth is short get the level `Modeled` as long as their snapshots are estimated to take
-    /// no longer, those with the most incomplete snapshots first. The estimate is 1.2 us for an
-    /// update at that level, and 0.2 us at the level `Packed`. Default: 4 ms.
-    pub snapshot_time: Duration,
     /// Number of ticks for which a missing input is repeated, before the neutral input takes its
     /// place. Default: 12.
     pub max_repeat: u32,
@@ -67,8 +57,6 @@ impl Default for ServerConfig {
             leaving: Leaving::Despawn,
             snapshot_interval: 1,
             max_rate: 0,
-            auto_level: true,
-            snapshot_time: Duration::from_millis(4),
             max_repeat: 12,
             max_rewind: Duration::from_millis(400),
             max_late_ticks: 5,

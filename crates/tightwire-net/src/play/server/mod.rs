@@ -21,7 +21,7 @@ pub use peers::{PeerPlayStats, ServerEvent};
 use world::ServerWorld;
 pub use world::World;
 
-use super::budget::{TickLevels, is_due};
+use super::budget::is_due;
 use super::game::Declared;
 use super::header::PlayHeader;
 use super::input::InputKind;
@@ -53,7 +53,6 @@ pub struct Server<I, T> {
     schedule: TickSchedule,
     /// The newest tick whose snapshots were not sent; `None` if all were.
     unsent: Option<u32>,
-    levels: TickLevels,
     logins: Logins,
     /// Players that have left, until the end of the frame.
     departed: Vec<PeerId>,
@@ -124,7 +123,6 @@ impl<I: PlayerInput, T: Transport> Server<I, T> {
             buffers: SceneBuffers::default(),
             schedule: TickSchedule::new(tick_rate, config.max_late_ticks, FIRST_TICK),
             unsent: None,
-            levels: TickLevels::default(),
             logins,
             departed: Vec::new(),
             events: VecDeque::new(),
@@ -213,12 +211,10 @@ impl<I: PlayerInput, T: Transport> Server<I, T> {
     }
 
     fn send_snapshots(&mut self, now: Duration, tick: u32) {
-        let Self { session, world, schedule, config, levels, .. } = self;
+        let Self { session, world, schedule, config, .. } = self;
         let ServerWorld { sender, players, custom, .. } = world;
-        levels.choose(config.snapshot_time, players.values().map(|player| &player.auto_level));
-        for (place, (&peer, player)) in players.iter_mut().enumerate() {
+        for (&peer, player) in players.iter_mut() {
             let (Some(connection), Some(receiver)) = (player.connection, player.receiver) else {
-                player.auto_level.set_coded_updates(0);
                 continue;
             };
             let in_flight = sender.in_flight(receiver).unwrap_or(0);
@@ -226,10 +222,6 @@ impl<I: PlayerInput, T: Transport> Server<I, T> {
                 continue;
             }
             let Some(budget) = player.budget.snapshot() else { continue };
-            let level = player.level.or(config.auto_level.then(|| levels.level(place)));
-            if let Some(level) = level {
-                sender.set_level(receiver, level);
-            }
             let mut weigh;
             let custom = match custom {
                 Some(custom) => {
@@ -239,7 +231,6 @@ impl<I: PlayerInput, T: Transport> Server<I, T> {
                 None => None,
             };
             let room = budget.saturating_sub(PlayHeader::BYTES);
-            let coded = sender.coded_updates();
             let Some(snapshot) = sender.snapshot_into(receiver, room, PREFIX, custom) else {
                 continue;
             };
@@ -250,14 +241,10 @@ impl<I: PlayerInput, T: Transport> Server<I, T> {
             // A connection that has just ended has an event of its own.
             let _ = session.send_frame(connection, SNAPSHOT_FRAME, snapshot.bytes);
             player.budget.spend(size);
-            player.auto_level.record(snapshot.is_complete, size, budget);
             player.snapshot_tick = Some(tick);
             player.snapshots.sent += 1;
             player.snapshots.bytes += size as u64;
             player.snapshots.incomplete += u64::from(!snapshot.is_complete);
-            let now_coded = sender.coded_updates();
-            let packed = now_coded.packed - coded.packed;
-            player.auto_level.set_coded_updates(packed + now_coded.modeled - coded.modeled);
         }
     }
 
@@ -349,11 +336,14 @@ impl<I: PlayerInput, T: Transport> Server<I, T> {
         }
     }
 
-    /// Sets the level of compression for a peer; `None` lets it follow the bandwidth, if
-    /// [`auto_level`](ServerConfig::auto_level) is set.
-    pub fn set_level(&mut self, peer: PeerId, level: Option<Level>) {
+    /// Sets the level of the snapshots to a peer, also of connections with which it resumes. Before,
+    /// it is that of [`ServerConfig::snapshot`].
+    pub fn set_level(&mut self, peer: PeerId, level: Level) {
         if let Some(player) = self.world.players.get_mut(&peer) {
             player.level = level;
+            if let Some(receiver) = player.receiver {
+                self.world.sender.set_level(receiver, level);
+            }
         }
     }
 

@@ -180,6 +180,7 @@ impl<I: PlayerInput, T: Transport> Server<I, T> {
         let receiver = self.world.sender.add_receiver(self.config.leaving);
         let Some(player) = self.world.players.get_mut(&peer) else { return };
         player.connect(connection, receiver, ring);
+        self.world.sender.set_level(receiver, player.level);
         self.world.restore(peer);
     }
 

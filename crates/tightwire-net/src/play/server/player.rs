@@ -8,7 +8,7 @@ use super::ServerConfig;
 use super::assets::PlayerAssets;
 use crate::message::PeerId;
 use crate::play::PlayerInput;
-use crate::play::budget::{AutoLevel, Budget};
+use crate::play::budget::Budget;
 use crate::play::input::{InputConfig, InputKind, InputLayout, InputRing};
 use crate::play::player_input::InputClass;
 use crate::play::rewind::Rewind;
@@ -22,15 +22,13 @@ pub(super) struct Player<I> {
     pub(super) ring: InputRing,
     pub(super) margin: MarginMeter,
     pub(super) budget: Budget,
-    pub(super) auto_level: AutoLevel,
     pub(super) rewind: Rewind,
     /// The input of the current tick, and its origin.
     pub(super) input: I,
     pub(super) kind: InputKind,
     /// The last input that arrived in time, of which missing ones are made.
     last: I,
-    /// The level that the game has set; `None` if it follows the bandwidth.
-    pub(super) level: Option<Level>,
+    pub(super) level: Level,
     /// Tick of the last spawn by a step function, and the number of spawns in it.
     pub(super) spawned: (u32, u16),
     /// Relevancy that the game has set, for the next connection.
@@ -58,19 +56,17 @@ impl<I: PlayerInput> Player<I> {
         tick_rate: u32,
         next: u32,
     ) -> Self {
-        let snapshots_per_second = tick_rate / config.snapshot_interval.max(1);
         Self {
             connection: None,
             receiver: None,
             ring: new_ring(config, &input.layout, tick_rate, next),
             margin: MarginMeter::default(),
             budget: Budget::new(config.max_rate, tick_rate),
-            auto_level: AutoLevel::new(snapshots_per_second),
             rewind: Rewind::new(config.rewind_ticks(tick_rate)),
             input: input.neutral.clone(),
             kind: InputKind::Neutral,
             last: input.neutral.clone(),
-            level: None,
+            level: config.snapshot.level,
             spawned: (0, 0),
             rooms: Vec::new(),
             team: None,
