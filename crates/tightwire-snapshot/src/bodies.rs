@@ -127,6 +127,17 @@ impl Body {
         self.too_long_for.is_none() && self.bytes.len() <= room
     }
 
+    /// Whether another body was coded from the same input, and both may be shared.
+    fn is_equal(&self, other: &Self) -> bool {
+        self.is_shared
+            && other.is_shared
+            && (self.level, self.baseline, self.is_complete)
+                == (other.level, other.baseline, other.is_complete)
+            && (self.too_long_for, &self.bytes) == (other.too_long_for, &other.bytes)
+            && self.objects == other.objects
+            && self.baseline_objects == other.baseline_objects
+    }
+
     /// Whether the body was coded from the same input, whose baseline body has the serial number
     /// `baseline`. A body that did not fit is the same only if `room` is no larger than its limit
     /// was.
@@ -258,8 +269,16 @@ impl Bodies {
         body
     }
 
-    /// Adds a coded body, for receivers of this tick, and returns its place.
+    /// Adds a coded body, for receivers of this tick, and returns its place: that of an equal one, if
+    /// another thread has coded it too.
     pub(super) fn insert(&mut self, mut body: Body) -> u32 {
+        let equal = |&place: &u32| self.list[place as usize].is_equal(&body);
+        if body.baseline.is_none()
+            && let Some(place) = self.recent.iter().copied().find(equal)
+        {
+            self.spares.push(body);
+            return place;
+        }
         #[cfg(test)]
         {
             self.coded += 1;
@@ -307,6 +326,16 @@ impl Bodies {
         if body.users == 0 {
             self.spares.push(take(body));
             self.free.push(place);
+        }
+    }
+
+    /// Identifies the receivers that may share the next body: those for which this is equal. With a baseline
+    /// it is the body of the baseline packet, without one that of the last packet.
+    #[cfg(feature = "parallel")]
+    pub(super) fn sharing_group(&self, view: &View) -> (Option<u64>, Option<u64>) {
+        match self.baseline_serial(view) {
+            Some(serial) => (Some(serial), None),
+            None => (None, view.newest_body().map(|body| self.list[body as usize].serial)),
         }
     }
 

@@ -18,8 +18,8 @@ struct Body {
 const EQUALS: usize = 16;
 
 /// Sends `ticks` snapshots, with a budget that changes and the same losses for all, to 16 receivers
-/// that were added together. Returns the number of coded bodies.
-fn coded(level: Level, ticks: u32, budget: impl Fn(u32) -> usize) -> u64 {
+/// that were added together, `at_once` or one by one. Returns the number of coded bodies.
+fn coded(level: Level, ticks: u32, at_once: bool, budget: impl Fn(u32) -> usize) -> u64 {
     let config = Config { level, ..Config::default() };
     let protocol = Protocol::builder(config).class::<Body>().build().unwrap();
     let mut sender = Sender::new(&protocol);
@@ -39,13 +39,20 @@ fn coded(level: Level, ticks: u32, budget: impl Fn(u32) -> usize) -> u64 {
             }
         }
         let is_lost = tick % 11 == 0;
-        let mut first = Vec::new();
+        let request = |&(receiver, _): &(_, _)| SnapshotRequest { receiver, budget: budget(tick) };
+        let requests: Vec<_> = clients.iter().map(request).collect();
+        let mut packets = Vec::new();
+        if at_once {
+            sender.snapshot_all(&requests, 0, |_, made| packets.push(made.bytes.to_vec()));
+        } else {
+            let packet = |request: &SnapshotRequest| {
+                sender.snapshot(request.receiver, request.budget).unwrap().to_vec()
+            };
+            packets.extend(requests.iter().map(packet));
+        }
         for (place, (id, receiver)) in clients.iter_mut().enumerate() {
-            let packet = sender.snapshot(*id, budget(tick)).unwrap();
-            if place == 0 {
-                first = packet.to_vec();
-            }
-            assert_eq!(packet, first, "{level:?}: tick {tick}, receiver {place}");
+            let packet = &packets[place];
+            assert_eq!(packet, &packets[0], "{level:?}: tick {tick}, receiver {place}");
             if !is_lost {
                 receiver.handle_snapshot(packet).unwrap();
                 sender.handle_ack(*id, receiver.ack().unwrap());
@@ -62,14 +69,62 @@ fn receivers_with_equal_baselines_share_bodies_within_a_small_budget() {
             [|_| 300, |tick| if tick == 20 { 90 } else { 1200 }, |tick| 64 + 9 * tick as usize];
         for budget in budgets {
             let ticks = 120;
-            let coded = coded(level, ticks, budget);
+            let [one_by_one, at_once] =
+                [false, true].map(|at_once| coded(level, ticks, at_once, budget));
             // A few tries per tick until a body fits, independent of the number of receivers.
             assert!(
-                coded < 6 * u64::from(ticks),
-                "{level:?}: {coded} codings for {EQUALS} receivers"
+                one_by_one < 6 * u64::from(ticks),
+                "{level:?}: {one_by_one} codings for {EQUALS} receivers"
             );
+            assert_eq!(at_once, one_by_one, "{level:?}");
         }
     }
+}
+
+/// Sends a small world to receivers that join one after the other, whose packets are equal until the
+/// first acks arrive. Returns the number of coded bodies.
+fn coded_after_joins(at_once: bool) -> u64 {
+    let protocol = Protocol::builder(Config::default()).class::<Body>().build().unwrap();
+    let mut sender = Sender::new(&protocol);
+    let mut clients: Vec<(ReceiverId, Receiver)> = Vec::new();
+    let mut under_way = alloc::collections::VecDeque::new();
+    for tick in 1..=60u32 {
+        if clients.len() < EQUALS && tick % 2 == 0 {
+            clients.push((sender.add_receiver(Leaving::Despawn), Receiver::new(&protocol)));
+        }
+        sender.begin_tick(tick);
+        for id in 0..40u32 {
+            sender.set(id, &Body { at: [id, tick, 100 * tick], heading: tick as u8 }).unwrap();
+        }
+        // All of it fits, but until the first acks arrive, each packet is a keyframe.
+        let request = |&(receiver, _): &(_, _)| SnapshotRequest { receiver, budget: 1200 };
+        let requests: Vec<_> = clients.iter().map(request).collect();
+        let mut packets = Vec::new();
+        if at_once {
+            sender.snapshot_all(&requests, 0, |_, made| packets.push(made.bytes.to_vec()));
+        } else {
+            for request in &requests {
+                packets.push(sender.snapshot(request.receiver, 1200).unwrap().to_vec());
+            }
+        }
+        let mut acks = Vec::new();
+        for ((id, receiver), packet) in clients.iter_mut().zip(&packets) {
+            receiver.handle_snapshot(packet).unwrap();
+            acks.push((*id, receiver.ack().unwrap()));
+        }
+        under_way.push_back(acks);
+        if under_way.len() > 6 {
+            for (id, ack) in under_way.pop_front().unwrap() {
+                sender.handle_ack(id, ack);
+            }
+        }
+    }
+    sender.coded().0
+}
+
+#[test]
+fn packets_that_happen_to_be_equal_are_one_body_also_if_two_threads_made_them() {
+    assert_eq!(coded_after_joins(true), coded_after_joins(false));
 }
 
 /// Snapshots of 900 objects of which 180 change in a tick, one after the other, to a receiver whose
