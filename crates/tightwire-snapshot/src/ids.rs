@@ -15,6 +15,8 @@ pub(super) struct Ids {
     long: Vec<SlotEntry>,
     short: Vec<SlotEntry>,
     removed: usize,
+    /// Place in `long` of the entry after the one that was found last.
+    next: usize,
 }
 
 type SlotEntry = (ObjectId, u32);
@@ -33,6 +35,20 @@ impl Ids {
     pub(super) fn get(&self, id: ObjectId) -> Option<u32> {
         let find = |list: &[SlotEntry]| Some(list[place(list, id).ok()?].1);
         find(&self.long).or_else(|| find(&self.short)).filter(|&slot| slot != NONE)
+    }
+
+    /// Returns the slot as [`get`](Self::get) does, without a search for the id after the one that
+    /// was found last: a loop over all objects is mostly in the order of their ids.
+    pub(super) fn get_next(&mut self, id: ObjectId) -> Option<u32> {
+        if self.long.get(self.next).is_none_or(|entry| entry.0 != id) {
+            match place(&self.long, id) {
+                Ok(place) => self.next = place,
+                Err(_) => return self.get(id),
+            }
+        }
+        let slot = self.long[self.next].1;
+        self.next += 1;
+        if slot != NONE { Some(slot) } else { self.get(id) }
     }
 
     pub(super) fn insert(&mut self, id: ObjectId, slot: u32) {
@@ -148,7 +164,10 @@ mod tests {
                 ids.insert(id, step);
                 map.insert(id, step);
             }
-            assert_eq!((ids.len(), ids.get(id)), (map.len(), map.get(&id).copied()));
+            let expected = map.get(&id).copied();
+            assert_eq!((ids.len(), ids.get(id), ids.get_next(id)), (map.len(), expected, expected));
+            let after = ObjectId(id.0 + number % 3);
+            assert_eq!(ids.get_next(after), map.get(&after).copied());
             if step % 1000 == 0 {
                 let later = map.range(id..).map(|(id, slot)| (*id, *slot));
                 assert!(ids.iter_from(id).eq(later));

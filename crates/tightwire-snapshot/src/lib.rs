@@ -61,6 +61,7 @@ mod clock;
 mod config;
 mod description;
 mod error;
+mod given;
 mod header;
 mod history;
 mod ids;

@@ -205,8 +205,24 @@ impl Sender {
         if self.is_sent {
             return Err(SetError::TickFrozen);
         }
+        let id = id.into();
+        let slot = self.store.find_next(id);
+        let class = self.protocol.class_index::<T>();
+        if let (Some(slot), Some(class)) = (slot, class)
+            && self.store.is_given(slot, class, value)
+        {
+            return Ok(());
+        }
         let class = self.protocol.cells_of(value, &mut self.value, &mut self.cells)?;
-        self.store.set(id.into(), class, &self.cells)
+        match slot {
+            // An object that has a slot may be despawned, and in quarantine.
+            Some(slot) if self.store.is_spawned(slot) => {
+                self.store.change(slot, class, Some(&self.cells));
+                self.store.keep_given(slot, class);
+                Ok(())
+            }
+            _ => self.store.set(id, class, &self.cells),
+        }
     }
 
     /// Despawns an object from this tick on. Does nothing if there is no such object.
@@ -355,6 +371,12 @@ impl Sender {
         let place = receiver.place as usize;
         let is_current = self.generations.get(place) == Some(&receiver.generation);
         is_current.then_some(place).filter(|&place| self.views[place].is_some())
+    }
+
+    /// Number of objects that changed in this tick.
+    #[cfg(test)]
+    pub(super) fn changed_objects(&self) -> usize {
+        self.store.changed_in_tick()
     }
 
     /// Number of times that updates were coded, and number of these updates.

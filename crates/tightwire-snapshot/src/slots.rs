@@ -35,6 +35,11 @@ impl<T> Slots<T> {
         self.ids.get(id)
     }
 
+    /// Like [`find`](Self::find), faster for the id after the one that was found last.
+    pub(super) fn find_next(&mut self, id: ObjectId) -> Option<u32> {
+        self.ids.get_next(id)
+    }
+
     /// The objects in the order of their ids, with their places.
     pub(super) fn iter(&self) -> Entries<'_> {
         self.ids.iter()

@@ -7,6 +7,7 @@ use core::mem::{replace, take};
 
 use super::SetError;
 use super::check::InitialChecksum;
+use super::given::GivenValue;
 use super::history::{History, Stamp, State, Versions};
 use super::layout::Audience;
 use super::ownership::Owners;
@@ -16,12 +17,15 @@ use super::slots::Slots;
 use super::spawn_ids::SpawnIds;
 use super::tombstones::Tombstones;
 use tightwire_core::schema::ObjectId;
+use tightwire_core::stream::Wire;
 
 /// The objects, with the versions of the last ticks.
 #[derive(Debug)]
 pub(super) struct Store {
     pub(super) tick: u32,
     slots: Slots<Slot>,
+    /// The values that were given for the newest states, by slot.
+    given: Vec<GivenValue>,
     pub(super) history: History,
     /// Slots that changed in each of the last ticks, oldest first.
     changes: VecDeque<Changes>,
@@ -88,6 +92,7 @@ impl Store {
         Self {
             tick: 0,
             slots: Slots::default(),
+            given: Vec::new(),
             history: History::new(columns),
             changes: VecDeque::from(vec![Changes::default()]),
             changed: SlotSet::default(),
@@ -194,9 +199,19 @@ impl Store {
         self.slots.find(id)
     }
 
+    /// Returns the slot of an object, fast for the id after the one that was found last.
+    pub(super) fn find_next(&mut self, id: ObjectId) -> Option<u32> {
+        self.slots.find_next(id)
+    }
+
     /// Returns the slot of an object that exists in this tick.
     pub(super) fn find_spawned(&self, id: ObjectId) -> Option<u32> {
-        self.find(id).filter(|&slot| self.newest(slot).is_some_and(|state| state.cells.is_some()))
+        self.find(id).filter(|&slot| self.is_spawned(slot))
+    }
+
+    /// Whether the object in a slot exists in this tick.
+    pub(super) fn is_spawned(&self, slot: u32) -> bool {
+        self.newest(slot).is_some_and(|state| state.cells.is_some())
     }
 
     /// Iterates over all objects, despawned ones included, in the order of their ids.
@@ -219,6 +234,17 @@ impl Store {
         let slot = self.slot(slot);
         let masked = if is_owner { slot.for_owner } else { slot.for_non_owners };
         if masked.is_empty() { slot.versions } else { masked }
+    }
+
+    /// Compares a value with that which was last set in a slot. If it differs,
+    /// [`keep_given`](Self::keep_given) follows once it is set.
+    pub(super) fn is_given<T: Wire>(&mut self, slot: u32, class: u16, value: &T) -> bool {
+        self.given[slot as usize].replace(class, value)
+    }
+
+    /// Confirms that the newest state in a slot is the value that was last compared.
+    pub(super) fn keep_given(&mut self, slot: u32, class: u16) {
+        self.given[slot as usize].confirm(class);
     }
 
     /// Sets the state of an object from this tick on.
@@ -270,6 +296,7 @@ impl Store {
         }
         let tick = self.tick;
         let is_new = current.is_none_or(|current| current.stamp.tick != tick);
+        self.given[slot as usize].forget();
         let before = self.slots[slot].versions;
         let mut versions = before;
         if !is_new {
@@ -367,6 +394,7 @@ impl Store {
         };
         let slot = self.slots.add(id, new);
         self.changed.resize(self.slots.places());
+        self.given.resize_with(self.slots.places(), GivenValue::default);
         // All objects may despawn at once; reserved here, so that `set` does not allocate for them.
         self.despawned.reserve(self.slots.places());
         slot

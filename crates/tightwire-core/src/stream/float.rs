@@ -188,6 +188,9 @@ pub(super) fn compressed<S: Stream>(
     if range.max_code == 0 {
         return misuse(stream, INVALID);
     }
+    if !S::QUANTISES {
+        return stream.raw_fitting(&mut value.to_bits().into(), 32);
+    }
     let mut code = 0;
     if S::WRITING {
         if (*value * 0.0).is_nan() {
@@ -210,6 +213,9 @@ pub(super) fn compressed_array<S: Stream, const N: usize>(
     values: &mut [f32; N],
     range: FloatRange,
 ) -> Result<(), S::Error> {
+    if !S::QUANTISES {
+        return super::vector::whole_slice(stream, values);
+    }
     let mut codes = [0; N];
     if const { N == 0 || N > 4 } {
         return compressed_slice(stream, values, &mut codes, range);
@@ -249,6 +255,9 @@ pub(super) fn compressed_slice<S: Stream>(
     codes: &mut [u32],
     range: FloatRange,
 ) -> Result<(), S::Error> {
+    if !S::QUANTISES {
+        return super::vector::whole_slice(stream, values);
+    }
     if range.max_code == 0 {
         return misuse(stream, INVALID);
     }

@@ -51,6 +51,11 @@ pub trait RawStream: Sized {
     /// question.
     const PACKS: bool = true;
 
+    /// Whether floats arrive as codes, rounded to the steps of their wire form. A stream with
+    /// `false`, which only compares values, gets the bits of each float; only for writing.
+    #[doc(hidden)]
+    const QUANTISES: bool = true;
+
     /// Whether [`name_next`](Self::name_next), [`begin`](Self::begin), [`end`](Self::end),
     /// [`enter`](Self::enter) and [`leave`](Self::leave) are called. With `false` the calls are
     /// removed at compile time, and with them most of the code of a type.

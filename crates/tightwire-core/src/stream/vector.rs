@@ -182,6 +182,9 @@ pub(super) fn smallest_three<S: Stream, Q: Quaternion>(
     if !(3..=20).contains(&bits) {
         return misuse(stream, "smallest_three: 3 to 20 bits per component are possible");
     }
+    if !S::QUANTISES {
+        return whole_slice(stream, &mut quaternion.to_xyzw());
+    }
     let start = stream.position();
     let centre = (1 << (bits - 1)) - 1;
     let mut word = 0;
@@ -338,6 +341,9 @@ pub(super) fn unit_vector<S: Stream, V: Vector<3>>(
 ) -> Result<(), S::Error> {
     if !(2..=20).contains(&bits) {
         return misuse(stream, "unit_vector: 2 to 20 bits per coordinate are possible");
+    }
+    if !S::QUANTISES {
+        return whole_slice(stream, &mut direction.to_array());
     }
     let centre = (1 << (bits - 1)) - 1;
     let mut sides = [0; 2];

@@ -127,6 +127,7 @@ impl<S: RawStream> RawStream for Word<'_, '_, S> {
     const MERGES: bool = false;
     const JOINS: bool = S::JOINS;
     const PACKS: bool = S::PACKS;
+    const QUANTISES: bool = S::QUANTISES;
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn position(&self) -> u64 {
