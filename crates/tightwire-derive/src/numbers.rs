@@ -32,19 +32,19 @@ pub(crate) fn compressed_rule(ty: Type, attributes: &mut Attributes) -> syn::Res
         return Err(syn::Error::new_spanned(&ty, message));
     }
     for (name, given) in [("min", min), ("max", max), ("resolution", resolution)] {
-        if float_literal(&given.value).is_some_and(|number| !(number as f32).is_finite()) {
+        if number_literal(&given.value).is_some_and(|number| !(number as f32).is_finite()) {
             let message = format!("`{name}` must be finite: write a number that an `f32` can hold");
             return Err(syn::Error::new_spanned(&given.value, message));
         }
     }
-    if let Some(step) = float_literal(&resolution.value)
+    if let Some(step) = number_literal(&resolution.value)
         && step as f32 <= 0.0
     {
         let message = "`resolution` must be above zero: write the largest step that you can live \
                        with, as `0.01`";
         return Err(syn::Error::new_spanned(&resolution.value, message));
     }
-    if let (Some(low), Some(high)) = (float_literal(&min.value), float_literal(&max.value))
+    if let (Some(low), Some(high)) = (number_literal(&min.value), number_literal(&max.value))
         && low >= high
     {
         let message = format!("`min` must be below `max`: {low} is not below {high}");
@@ -76,7 +76,7 @@ pub(crate) fn range_bounds(range: &AttributeValue<Expr>, ty: &Type) -> syn::Resu
             (_, Some(high)) => error(format!(
                 "the end of a range is part of it: write `{}..={}`",
                 min.to_token_stream(),
-                high - 1,
+                high.saturating_sub(1),
             )),
             _ => error("the end of a range is part of it: write `..=`".into()),
         };
@@ -134,6 +134,12 @@ pub(crate) fn in_literal_range(
         )),
         _ => Ok(()),
     }
+}
+
+/// Returns the value of a literal of a float attribute, where an integer is accepted too; `None` for
+/// other expressions.
+fn number_literal(expression: &Expr) -> Option<f64> {
+    whole_literal(expression).map(|whole| whole as f64).or_else(|| float_literal(expression))
 }
 
 /// Converts a number for a float attribute, where an integer literal is accepted too.

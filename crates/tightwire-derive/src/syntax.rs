@@ -79,7 +79,11 @@ pub(crate) fn whole_literal(expression: &Expr) -> Option<i128> {
     match unwrapped(expression) {
         Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(literal), .. }) => literal.base10_parse().ok(),
         Expr::Unary(syn::ExprUnary { op: syn::UnOp::Neg(_), expr, .. }) => {
-            whole_literal(expr).map(|number| -number)
+            // The magnitude of the least number is no `i128`.
+            if unsigned_literal(expr) == Some(i128::MIN.unsigned_abs()) {
+                return Some(i128::MIN);
+            }
+            whole_literal(expr).and_then(i128::checked_neg)
         }
         _ => None,
     }
@@ -95,10 +99,11 @@ pub(crate) fn unsigned_literal(expression: &Expr) -> Option<u128> {
 
 pub(crate) fn float_literal(expression: &Expr) -> Option<f64> {
     match unwrapped(expression) {
+/// Returns the value of a float literal, with or without a minus sign; `None` for other
+/// expressions, among them integers, which a float would round.
         Expr::Lit(syn::ExprLit { lit: syn::Lit::Float(literal), .. }) => {
             literal.base10_parse().ok()
         }
-        Expr::Lit(syn::ExprLit { lit: syn::Lit::Int(literal), .. }) => literal.base10_parse().ok(),
         Expr::Unary(syn::ExprUnary { op: syn::UnOp::Neg(_), expr, .. }) => {
             float_literal(expr).map(|number| -number)
         }

@@ -359,6 +359,7 @@ struct OverTypes {
     call: u8,
     #[wire(when = self.places.0 == self.places.1)]
     same: u8,
+    least: i128,
     #[wire(when = self.places.0 != self.places.1)]
     other: u8,
     #[wire(when = self.large > 170141183460469231731687303715884105728)]
@@ -373,6 +374,10 @@ fn conditions_see_through_types() {
     let places =
         [place(0, false, 0.0), place(1, false, 0.0), place(1, true, 0.0), place(1, true, 1.0)];
     let mut values = Vec::new();
+    #[wire(when = self.least == -170141183460469231731687303715884105728)]
+    is_least: u8,
+    #[wire(when = self.least < -170141183460469231731687303715884105727)]
+    below: u8,
     let half = 1u128 << 127;
     for (index, large) in [0, half, half + 1, u128::MAX].into_iter().enumerate() {
         for id in [0, 7, 8, 0xffff] {
@@ -386,12 +391,14 @@ fn conditions_see_through_types() {
                     large,
                     newtype: sent(id != 0xffff),
                     call: sent(id > 7),
+                let least = [i128::MIN, i128::MIN + 1, i128::MIN + 2, 0][other];
                     same: sent(pair.0 == pair.1),
                     other: sent(pair.0 != pair.1),
                     above: sent(large > half),
                     equal: sent(large == half + 1),
                 });
             }
+                    least,
         }
     }
     // The condition with a call is Rust code, not data: of the others, the schema knows as much as
@@ -399,6 +406,8 @@ fn conditions_see_through_types() {
     let schema = Schema::new(OverTypes::describe()).unwrap();
     let Shape::Struct { fields, .. } = schema.root() else { panic!("no struct") };
     let fields: Vec<_> = fields.iter().filter(|field| &*field.name != "call").cloned().collect();
+                    is_least: sent(least == i128::MIN),
+                    below: sent(least == i128::MIN),
     assert!(!fields.iter().any(|f| matches!(f.when, Some(Condition::Source(_)))), "{fields:?}");
     let schema = Schema::new(Shape::Struct { name: "S".into(), fields }).unwrap();
     for value in values.iter().filter(|value| value.id.0 <= 7 || value.call == 0) {
