@@ -80,6 +80,14 @@ pub enum ByteError {
         /// Position of the space.
         byte: usize,
     },
+    /// A value that [`write_wire`](crate::bytes::ByteWriter::write_wire) was given is not allowed by
+    /// its description: [`explain_write`](crate::stream::explain_write) names the field.
+    Value {
+        /// Reason of the refusal.
+        kind: ErrorKind,
+        /// Position where the value would have begun, in bits from the start of the buffer.
+        bit: u64,
+    },
     /// A value is not allowed by its description.
     Refused {
         /// Reason of the refusal.
@@ -148,6 +156,9 @@ impl fmt::Display for ByteError {
                     f,
                     "the space reserved at byte {byte} is not filled: fill it before finishing"
                 )
+            }
+            Self::Value { kind, bit } => {
+                write!(f, "not written at bit {bit}: {kind} (`explain_write` names the field)")
             }
             Self::Refused { kind, bit } => {
                 write!(f, "refused at bit {bit}: {kind}")

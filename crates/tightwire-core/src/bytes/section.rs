@@ -81,11 +81,15 @@ impl<B: Buffer> ByteWriter<B> {
     ///
     /// # Errors
     ///
-    /// [`ByteError::Full`], [`ByteError::Refused`] for a value outside its range, and
-    /// [`ByteError::NotAtEnd`] after a seek.
+    /// [`ByteError::Full`], [`ByteError::Value`] for a value outside its range, whose field
+    /// [`explain_write`](crate::stream::explain_write) names, and [`ByteError::NotAtEnd`] after a
+    /// seek.
     #[inline]
     pub fn write_wire<T: Wire>(&mut self, value: &T, packing: Packing) -> Result<(), ByteError> {
-        self.write_section(|room| Ok(packing.encode(value, room)?.len()))
+        match self.write_section(|room| Ok(packing.encode(value, room)?.len())) {
+            Err(ByteError::Refused { kind, bit }) => Err(ByteError::Value { kind, bit }),
+            result => result,
+        }
     }
 
     /// Writes a section by a closure that returns its length in bytes.

@@ -1,9 +1,12 @@
 //! A packet in its datagram: with or without checks, in bits or in whole bytes.
 
+use alloc::vec;
+use core::convert::Infallible;
+
 use crate::bytes::Packing;
 use crate::stream::{
-    self, ByteStream, ReadError, ReadStream, Reading, Stream, Trace, Wire, WriteError, WriteStream,
-    explain_with,
+    self, ByteStream, RawStream, ReadError, ReadStream, Reading, Shared, Stream, Trace, Wire,
+    WriteError, WriteStream, explain_with, trace_write,
 };
 
 /// Settings for the bytes of a packet, besides its layout.
@@ -97,6 +100,29 @@ impl PacketForm {
         match self.packing {
             Packing::Bits => explain(bytes, stream, name, packet),
             Packing::Bytes => explain(bytes, ByteStream::new(stream), name, packet),
+        }
+    }
+
+    /// Writes a packet again as an object named `name` into a buffer of `capacity` bytes, and
+    /// returns the trace.
+    pub(super) fn explain_write<P: Wire>(self, packet: &P, name: &str, capacity: usize) -> Trace {
+        fn explain<S: RawStream<Error = Infallible, Access = Shared>, P: Wire>(
+            stream: S,
+            name: &str,
+            packet: &P,
+        ) -> Trace {
+            let (_, trace) = trace_write(stream, name, |stream| {
+                P::serialize(packet.into(), stream)?;
+                check_end(stream)
+            });
+            trace
+        }
+        let mut buffer = vec![0; capacity];
+        let stream = WriteStream::new(&mut buffer);
+        let stream = if self.checks { stream } else { stream.without_checks() };
+        match self.packing {
+            Packing::Bits => explain(stream, name, packet),
+            Packing::Bytes => explain(ByteStream::new(stream), name, packet),
         }
     }
 

@@ -18,6 +18,6 @@ pub use gate::{Protection, RecordedPackets};
 pub use identity::Identity;
 pub use mismatch::MismatchError;
 pub use protocol::Protocol;
-pub use refused::{ExplainedPacketError, PacketError, PacketWriteError};
+pub use refused::{ExplainedPacketError, ExplainedPacketWriteError, PacketError, PacketWriteError};
 pub use seal::Keys;
 pub use tally::{Place, Tally};

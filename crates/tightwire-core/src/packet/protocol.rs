@@ -11,11 +11,11 @@ use core::marker::PhantomData;
 
 use super::form::END_CHECK_LEN;
 use super::gate::Gate;
-use super::refused::ExplainedPacketError;
+use super::refused::{ExplainedPacketError, ExplainedPacketWriteError};
 use super::{Counters, Identity, Keys, PacketError, PacketWriteError, Protection};
 use crate::bytes::Packing;
 use crate::schema::Schema;
-use crate::stream::{ExplainedError, ReadError, Wire, WriteError};
+use crate::stream::{ErrorKind, ExplainedError, ReadError, Wire, WriteError};
 
 /// Turns packets into datagrams and back, and refuses every datagram of another protocol.
 ///
@@ -221,6 +221,48 @@ impl<P: Wire> Protocol<P> {
         self.gate.close(datagram)?;
         self.counters.written += 1;
         Ok(datagram)
+    }
+
+    /// Like [`write`](Self::write), with an error that names the field. A packet that is refused is
+    /// written again, slowly and with allocations.
+    ///
+    /// ```
+    /// use tightwire::packet::{Protection, Protocol};
+    ///
+    /// let mut protocol = Protocol::<[u16; 2]>::new("arena", "1.0", Protection::Crc32);
+    /// let refused = protocol.write_explained(&[1, 2], &mut [0; 6]).unwrap_err();
+    /// let path = refused.field().and_then(|field| field.path());
+    /// assert_eq!(path.as_deref(), Some("[u16; 2][1]"));
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ExplainedPacketWriteError`] as [`write`](Self::write).
+    pub fn write_explained<'b>(
+        &mut self,
+        packet: &P,
+        buffer: &'b mut [u8],
+    ) -> Result<&'b [u8], ExplainedPacketWriteError> {
+        let capacity = buffer.len();
+        self.write(packet, buffer).map_err(|refused| self.explain_write(refused, packet, capacity))
+    }
+
+    #[cold]
+    fn explain_write(
+        &self,
+        refused: PacketWriteError,
+        packet: &P,
+        capacity: usize,
+    ) -> ExplainedPacketWriteError {
+        let (before, behind) = self.gate.overhead();
+        let room = capacity.saturating_sub(before + behind);
+        let (kind, bit) = match refused {
+            PacketWriteError::Packet(WriteError::Value { kind, bit }) => (kind, bit),
+            PacketWriteError::Packet(WriteError::Full { .. }) => (ErrorKind::Full, room as u64 * 8),
+            _ => return ExplainedPacketWriteError::new(refused, None),
+        };
+        let trace = self.identity.form().explain_write(packet, type_name::<P>(), room);
+        ExplainedPacketWriteError::new(refused, Some(ExplainedError::new(kind, bit, trace)))
     }
 
     /// Reads a datagram into `packet`, whose strings and arrays keep their memory. After a refusal

@@ -71,11 +71,11 @@ pub struct ExplainedPacketError {
 }
 
 /// Reason why [`Protocol::write`](crate::packet::Protocol::write) wrote no datagram.
+/// [`Protocol::write_explained`](crate::packet::Protocol::write_explained) also names the field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum PacketWriteError {
-    /// The datagram is longer than the buffer, or a value is not allowed: [`WriteError::explain`]
-    /// names the field.
+    /// The datagram is longer than the buffer, or a value is not allowed.
     Packet(WriteError),
     /// The packet is longer than a sealed packet can be.
     TooLong {
@@ -86,6 +86,30 @@ pub enum PacketWriteError {
     },
     /// Every sequence number of the keys has been used: connect again with new keys.
     KeysUsedUp,
+}
+
+/// A [`PacketWriteError`] that names the field, if a field was refused.
+///
+/// ```
+/// use tightwire::Wire;
+/// use tightwire::packet::{Protection, Protocol};
+///
+/// #[derive(Wire)]
+/// struct Player {
+///     #[wire(range = 0..=100)]
+///     health: u8,
+/// }
+///
+/// let mut protocol = Protocol::<Player>::new("arena", "1.0", Protection::None);
+/// let mut buffer = [0; Protocol::<Player>::MAX_BYTES];
+/// let refused = protocol.write_explained(&Player { health: 101 }, &mut buffer).unwrap_err();
+/// assert_eq!(refused.to_string(), "not written: Player.health at bit 0: 101 is not in 0..=100");
+/// assert_eq!(refused.field().unwrap().path().as_deref(), Some("Player.health"));
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub struct ExplainedPacketWriteError {
+    refused: PacketWriteError,
+    field: Option<ExplainedError>,
 }
 
 impl PacketError {
@@ -111,6 +135,25 @@ impl ExplainedPacketError {
 
     /// The refused field, with a trace of the packet up to it; `None` if the protection refused the
     /// datagram.
+    #[must_use]
+    pub fn field(&self) -> Option<&ExplainedError> {
+        self.field.as_ref()
+    }
+}
+
+impl ExplainedPacketWriteError {
+    pub(super) fn new(refused: PacketWriteError, field: Option<ExplainedError>) -> Self {
+        Self { refused, field }
+    }
+
+    /// Reason of the refusal.
+    #[must_use]
+    pub fn refused(&self) -> PacketWriteError {
+        self.refused
+    }
+
+    /// The value that is not allowed, or the first field that did not fit into the buffer, with a
+    /// trace of the packet up to it; `None` if the datagram was not written for another reason.
     #[must_use]
     pub fn field(&self) -> Option<&ExplainedError> {
         self.field.as_ref()
@@ -164,12 +207,30 @@ impl fmt::Display for ExplainedPacketError {
 impl fmt::Display for PacketWriteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Packet(WriteError::Value { kind, bit }) => write!(
+                f,
+                "not written at bit {bit}: {kind} (`Protocol::write_explained` names the field)"
+            ),
             Self::Packet(refused) => refused.fmt(f),
             Self::TooLong { length, limit } => write!(
                 f,
                 "the packet has {length} bytes, but a sealed packet has at most {limit}: split it"
             ),
             Self::KeysUsedUp => f.write_str("the keys are used up: reconnect to get new keys"),
+        }
+    }
+}
+
+impl fmt::Display for ExplainedPacketWriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.refused, &self.field) {
+            (PacketWriteError::Packet(WriteError::Value { .. }), Some(field)) => {
+                write!(f, "not written: {field}")
+            }
+            (refused, field) => match field.as_ref().and_then(ExplainedError::path) {
+                Some(path) => write!(f, "{refused} (full at {path})"),
+                None => refused.fmt(f),
+            },
         }
     }
 }
@@ -197,6 +258,15 @@ impl core::error::Error for PacketWriteError {
         match self {
             Self::Packet(error) => Some(error),
             _ => None,
+        }
+    }
+}
+
+impl core::error::Error for ExplainedPacketWriteError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match &self.field {
+            Some(field) => Some(field),
+            None => self.refused.source(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use alloc::string::String;
 use core::fmt;
 
-use crate::stream::{ReadError, WriteError};
+use crate::stream::{ExplainedError, ReadError, WriteError};
 
 /// Reason why a description is not a valid schema, and where in the description.
 ///
@@ -42,8 +42,11 @@ pub struct SchemaError {
 pub enum DynamicError {
     /// The packet was refused: [`Schema::explain`](crate::schema::Schema::explain) names the field.
     Read(ReadError),
-    /// The tree was not written: a value was refused, or the buffer was too small.
+    /// The tree was not written: the buffer was too small.
     Write(WriteError),
+    /// The tree was not written: a value is not allowed. The error has the path of the value, the
+    /// value, and its range.
+    Value(ExplainedError),
     /// The tree does not match the schema.
     Mismatch {
         /// Path of the value.
@@ -71,6 +74,7 @@ impl fmt::Display for DynamicError {
         match self {
             Self::Read(error) => error.fmt(f),
             Self::Write(error) => error.fmt(f),
+            Self::Value(error) => error.fmt(f),
             Self::Mismatch { path, reason } | Self::Undescribed { path, reason } => {
                 write!(f, "{path}: {reason}")
             }
@@ -85,6 +89,7 @@ impl core::error::Error for DynamicError {
         match self {
             Self::Read(error) => Some(error),
             Self::Write(error) => Some(error),
+            Self::Value(error) => Some(error),
             Self::Mismatch { .. } | Self::Undescribed { .. } => None,
         }
     }

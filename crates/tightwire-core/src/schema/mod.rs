@@ -35,8 +35,8 @@ pub use world::{Class, Object, ObjectId, Representation, World, WorldError, Worl
 use alloc::vec::Vec;
 
 use crate::stream::{
-    IntoTarget, MeasureStream, ReadError, ReadStream, Reading, Shape, Stream, Trace, Wire,
-    WriteStream, explain_with,
+    ExplainedError, IntoTarget, MeasureStream, ReadError, ReadStream, Reading, Shape, Stream,
+    Trace, Wire, WriteError, WriteStream, explain_with, explain_write_with,
 };
 pub(crate) use run::ReadScratch;
 use run::{Walk, root_name};
@@ -180,8 +180,9 @@ impl Schema {
     /// # Errors
     ///
     /// [`DynamicError::Mismatch`] for a tree that does not match the schema,
-    /// [`DynamicError::Write`] if the buffer is too small or a value is out of its range,
-    /// [`DynamicError::Undescribed`] where the schema does not describe how to continue.
+    /// [`DynamicError::Value`] for a value out of its range, [`DynamicError::Write`] if the buffer
+    /// is too small, [`DynamicError::Undescribed`] where the schema does not describe how to
+    /// continue.
     pub fn encode<'b>(
         &self,
         value: &Dynamic,
@@ -189,14 +190,24 @@ impl Schema {
     ) -> Result<&'b [u8], DynamicError> {
         let mut stream = WriteStream::new(buffer);
         let (Ok(()), error) = Walk::root(&self.root, &mut value.clone(), &mut stream);
+        let capacity = buffer.len() as u64 * 8;
         match error {
             Some(error) => Err(error),
-            None => Ok(stream.finish()?),
+            None => stream.finish().map_err(|refused| self.explain_write(refused, value, capacity)),
         }
     }
 
     /// Like [`encode`](Self::encode), into a vector of the right length.
     fn encode_to_vec(&self, value: &Dynamic) -> Result<Vec<u8>, DynamicError> {
+    /// Names the value that was refused, by writing the tree again into a buffer of as many bits.
+    #[cold]
+    fn explain_write(&self, refused: WriteError, value: &Dynamic, capacity: u64) -> DynamicError {
+        let WriteError::Value { kind, bit } = refused else { return refused.into() };
+        let trace =
+            explain_write_with(self.name(), capacity, |stream| self.serialize(value, stream));
+        DynamicError::Value(ExplainedError::new(kind, bit, trace))
+    }
+
         let most = MeasureStream::bits_of(|stream| self.serialize(value, stream));
         let mut buffer = alloc::vec![0; most.div_ceil(8) as usize];
         let length = self.encode(value, &mut buffer)?.len();

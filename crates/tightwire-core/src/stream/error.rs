@@ -178,7 +178,9 @@ impl fmt::Display for WriteError {
             Self::Full { needed_bits, capacity_bits } => {
                 BitWriteError::Full { needed_bits, capacity_bits }.fmt(f)
             }
-            Self::Value { kind, bit } => write!(f, "not written, at bit {bit}: {kind}"),
+            Self::Value { kind, bit } => {
+                write!(f, "not written at bit {bit}: {kind} (`encode_explained` names the field)")
+            }
         }
     }
 }

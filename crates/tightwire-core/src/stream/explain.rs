@@ -9,8 +9,8 @@ use core::fmt;
 
 use super::picture::Refusal;
 use super::{
-    ByteStream, ErrorKind, Node, ReadError, ReadStream, Reading, Target, Trace, TraceStream, Wire,
-    WriteError, WriteStream, decode_into, encode, measure,
+    ByteStream, ErrorKind, Node, RawStream, ReadError, ReadStream, Reading, Target, Trace,
+    TraceStream, Wire, WriteError, WriteStream, decode_into, encode, measure,
 };
 
 /// A refusal that names the field: `Player.inventory[3].count at bit 412: 77 is not in 0..=64`.
@@ -169,13 +169,23 @@ pub(crate) fn explain_write_with(
     serialize: impl FnOnce(&mut TraceStream<WriteStream<'_>>) -> Result<(), Infallible>,
 ) -> Trace {
     let mut buffer = alloc::vec![0; bits.div_ceil(8) as usize];
-    let mut stream = TraceStream::of_object(WriteStream::new(&mut buffer), type_name);
-    let Ok(()) = serialize(&mut stream);
-    let (writer, mut trace) = stream.into_parts();
+    let (writer, mut trace) = trace_write(WriteStream::new(&mut buffer), type_name, serialize);
     if let Ok(packet) = writer.finish() {
         trace.set_bytes(packet);
     }
     trace
+}
+
+/// Runs `serialize` on `stream`, which writes, as an object of type `type_name`, and returns the
+/// stream and the trace.
+pub(crate) fn trace_write<S: RawStream<Error = Infallible>>(
+    stream: S,
+    type_name: &str,
+    serialize: impl FnOnce(&mut TraceStream<S>) -> Result<(), Infallible>,
+) -> (S, Trace) {
+    let mut stream = TraceStream::of_object(stream, type_name);
+    let Ok(()) = serialize(&mut stream);
+    stream.into_parts()
 }
 
 impl ReadError {

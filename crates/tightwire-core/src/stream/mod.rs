@@ -66,7 +66,7 @@ pub(crate) use described::{
 };
 pub use error::{ErrorKind, ReadError, WriteError};
 pub use explain::{ExplainedError, decode_explained, encode_explained, explain, explain_write};
-pub(crate) use explain::{explain_bytes, explain_with, explain_write_with};
+pub(crate) use explain::{explain_bytes, explain_with, explain_write_with, trace_write};
 pub use float::FloatRange;
 pub use int::Int;
 #[doc(hidden)]

@@ -138,6 +138,32 @@ fn a_section_says_where_in_the_buffer_it_was_refused() {
     assert_eq!((read, reader.position()), (Err(refused), 2));
 }
 
+#[derive(Wire, Default)]
+struct Small {
+    is_open: bool,
+    #[wire(range = 0..=200)]
+    count: u8,
+}
+
+#[test]
+fn a_refused_value_says_how_to_find_the_field() {
+    let bad = Small { is_open: true, count: 250 };
+    let explained = tightwire::encode_explained(&bad, &mut [0; 8]).unwrap_err().to_string();
+    assert_eq!(explained, "Small.count at bit 1: 250 is not in 0..=200");
+    let refused = tightwire::encode(&bad, &mut [0; 8]).unwrap_err().to_string();
+    assert!(refused.ends_with(
+        "at bit 1: the value is not in its declared range (`encode_explained` names the field)"
+    ));
+    for (packing, bit) in [(Packing::Bits, 17), (Packing::Bytes, 24)] {
+        let mut writer = ByteWriter::new([0; 16]);
+        writer.write(0u16).unwrap();
+        let refused = writer.write_wire(&bad, packing).unwrap_err();
+        assert_eq!(refused, ByteError::Value { kind: ErrorKind::OutOfRange, bit });
+        assert!(refused.to_string().ends_with("(`explain_write` names the field)"), "{refused}");
+        assert_eq!(writer.len(), 2, "nothing of it is written");
+    }
+}
+
 #[test]
 fn a_stream_of_another_buffer_does_not_pass_for_a_section() {
     let mut writer = ByteWriter::new([0xff; 8]);

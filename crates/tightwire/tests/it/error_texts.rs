@@ -83,6 +83,7 @@ macro_rules! texts {
 fn core_texts() -> Vec<(&'static str, String)> {
     let read = ReadError { kind: ErrorKind::OutOfRange, bit: 9 };
     let write = WriteError::Value { kind: ErrorKind::OutOfRange, bit: 9 };
+    let refused = encode_explained(&Small { count: 250 }, &mut [0; 8]).unwrap_err();
     texts![
         BitWriteError::Full { needed_bits: 90, capacity_bits: 64 },
         BitWriteError::Value { bit: 9 },
@@ -96,11 +97,13 @@ fn core_texts() -> Vec<(&'static str, String)> {
         ByteError::Stale,
         ByteError::WrongLength { reserved: 2, given: 4 },
         ByteError::Unfilled { byte: 60 },
+        ByteError::Value { kind: ErrorKind::OutOfRange, bit: 9 },
         ByteError::Refused { kind: ErrorKind::OutOfRange, bit: 9 },
         WriteError::Full { needed_bits: 90, capacity_bits: 64 },
         WriteError::Value { kind: ErrorKind::OutOfRange, bit: 9 },
         DynamicError::Read(read),
-        DynamicError::Write(write),
+        DynamicError::Write(WriteError::Full { needed_bits: 90, capacity_bits: 64 }),
+        DynamicError::Value(refused),
         WorldError::Read(read),
         PacketError::TooShort { length: 3, minimum: 8 },
         PacketError::WrongProtocol,
@@ -346,6 +349,14 @@ fn every_error_has_a_text_for_people() {
             protocol.read_explained(&[201], &mut Small::default()).unwrap_err().to_string()
         }),
         ("HexError", "xyz".parse::<Fingerprint>().unwrap_err().to_string()),
+        ("ExplainedPacketWriteError", {
+            let mut protocol = Protocol::<Small>::new("arena", "1.0", Protection::None);
+            protocol.write_explained(&Small { count: 250 }, &mut [0; 64]).unwrap_err().to_string()
+        }),
+        ("ExplainedPacketWriteError", {
+            let mut protocol = Protocol::<Small>::new("arena", "1.0", Protection::Id);
+            protocol.write_explained(&Small { count: 50 }, &mut [0; 8]).unwrap_err().to_string()
+        }),
         ("LimitError", limit_error().to_string()),
         ("MismatchError", mismatch.to_string()),
         ("RefusedMessageError", {

@@ -352,6 +352,30 @@ fn a_buffer_that_is_too_small_is_refused_and_says_what_is_needed() {
 }
 
 #[test]
+fn a_refused_write_names_the_field_in_every_form() {
+    for protection in PROTECTIONS {
+        let plain = Pair::new(protection);
+        let pairs = [plain.with_checks(), Pair::new(protection).with_packing(Packing::Bytes)];
+        for mut pair in pairs {
+            let bad = Packet::Input { sequence: 1, x: 101, y: 0, fire: false };
+            let mut buffer = [0; 2 * Protocol::<Packet>::MAX_BYTES];
+            let refused = pair.client.write_explained(&bad, &mut buffer).unwrap_err();
+            let field = refused.field().unwrap();
+            assert_eq!(field.path().as_deref(), Some("Packet.Input.x"), "{refused}");
+            assert!(refused.to_string().ends_with(": 101 is not in -100..=100"), "{refused}");
+            // The first field without room, whatever stands before and behind the packet.
+            let whole = pair.sent(&mut Packet::large()).len();
+            let refused = pair.client.write_explained(&Packet::large(), &mut buffer[..whole - 1]);
+            let refused = refused.unwrap_err();
+            assert!(refused.field().is_some_and(|field| field.path().is_some()), "{refused}");
+            assert!(refused.to_string().contains("(full at Packet"), "{refused}");
+            let good = pair.client.write_explained(&Packet::KeepAlive, &mut buffer).unwrap();
+            assert_eq!(pair.server.read(good, &mut Packet::default()), Ok(()));
+        }
+    }
+}
+
+#[test]
 fn a_value_that_is_not_allowed_is_not_sent() {
     for protection in PROTECTIONS {
         let mut pair = Pair::new(protection);
@@ -362,6 +386,9 @@ fn a_value_that_is_not_allowed_is_not_sent() {
         assert_eq!(refused, PacketWriteError::Packet(expected));
         let sentence = "Packet.Input.x at bit 18: 101 is not in -100..=100";
         assert_eq!(expected.explain(&bad).to_string(), sentence);
+        let explained = pair.client.write_explained(&bad, &mut buffer).unwrap_err();
+        assert_eq!(explained.to_string(), format!("not written: {sentence}"));
+        assert_eq!(explained.refused(), refused);
         // The next datagram is not affected.
         let datagram = pair.client.write(&Packet::KeepAlive, &mut buffer).unwrap();
         assert_eq!(pair.server.read(datagram, &mut bad), Ok(()));

@@ -105,7 +105,10 @@ fn invalid_trees_are_refused_without_effect() {
     let mut hurt = good.clone();
     *hurt.get_mut("health").unwrap() = 101u64.into();
     let refused = sender.set_dynamic(1, 0, &hurt).unwrap_err();
-    assert!(matches!(refused, SetError::Tree { error: DynamicError::Write(_) }), "{refused}");
+    let sentence = "the tree was not set: Player.health at bit 0: 101 is not in 0..=100";
+    assert_eq!(refused.to_string(), sentence);
+    let SetError::Tree { error: DynamicError::Value(field) } = refused else { panic!("{refused}") };
+    assert_eq!(field.path().as_deref(), Some("Player.health"));
     for bad in [tree(&mut door(1)), Dynamic::default(), 7u64.into()] {
         let refused = sender.set_dynamic(1, 0, &bad).unwrap_err().to_string();
         assert!(refused.contains("Player: a struct is needed, not "), "{refused}");

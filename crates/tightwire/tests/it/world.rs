@@ -445,4 +445,6 @@ fn a_schema_that_no_world_can_be_read_with_is_refused() {
     assert!(with(empty).is_err());
     assert!(Class::of::<Action>().is_err());
     assert!(matches!(Object::of(1, &Action::Revolver), Err(WorldError::Refused { .. })));
+    let refused = Object::of(1, &Weapon { ammo_in_clip: 10, ..weapon() }).unwrap_err();
+    assert_eq!(refused.to_string(), "Weapon.ammo_in_clip: 10 is not in 0..=9");
 }

@@ -1,10 +1,10 @@
 //! Errors of worlds.
 
-use alloc::string::String;
+use alloc::string::{String, ToString};
 use core::fmt;
 
 use crate::schema::DynamicError;
-use crate::stream::{ReadError, WriteError};
+use crate::stream::{ExplainedError, ReadError, WriteError};
 
 /// Reason why a world was not written or not read.
 ///
@@ -95,11 +95,22 @@ impl From<WriteError> for WorldError {
     }
 }
 
+impl From<ExplainedError> for WorldError {
+    fn from(error: ExplainedError) -> Self {
+        let path = error.path().unwrap_or_else(|| error.trace().root().path());
+        let sentence = error.to_string();
+        let reason = sentence.strip_prefix(&*path).unwrap_or(&sentence);
+        // The bits of a world say nothing to who changed a property.
+        Self::refused(path, reason.split_once(": ").map_or(reason, |(_, reason)| reason))
+    }
+}
+
 impl From<DynamicError> for WorldError {
     fn from(error: DynamicError) -> Self {
         match error {
             DynamicError::Read(error) => Self::Read(error),
             DynamicError::Write(error) => error.into(),
+            DynamicError::Value(error) => error.into(),
             DynamicError::Mismatch { path, reason }
             | DynamicError::Undescribed { path, reason } => Self::Refused { path, reason },
         }

@@ -7,7 +7,7 @@ use core::fmt;
 
 use super::WorldError;
 use crate::schema::{Dynamic, Schema};
-use crate::stream::{Name, Op, Shape, Stream, Target, Wire, decode, encode, measure};
+use crate::stream::{Name, Op, Shape, Stream, Target, Wire, decode, encode_explained, measure};
 
 /// Id of an object, and a property that refers to another object.
 ///
@@ -102,10 +102,11 @@ impl Object {
     ///
     /// # Errors
     ///
-    /// [`WorldError`] if a value is out of its range, or `T` is not a struct that derives [`Wire`].
+    /// [`WorldError`] with the path and the value if one is out of its range, or if `T` is not a
+    /// struct that derives [`Wire`].
     pub fn of<T: Wire>(id: impl Into<ObjectId>, value: &T) -> Result<Self, WorldError> {
         let mut buffer = vec![0; measure(value).div_ceil(8) as usize];
-        let packet = encode(value, &mut buffer)?;
+        let packet = encode_explained(value, &mut buffer)?;
         match Schema::of::<T>().decode(packet)? {
             Dynamic::Struct { name: class, fields: properties } => {
                 Ok(Self { id: id.into(), class, properties })

@@ -8,18 +8,15 @@
 
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
 use super::class::{STEP, STEPS};
 use super::{Object, World, WorldError, WorldSchema};
+use crate::schema::Dynamic;
 use crate::schema::run::Walk;
-use crate::schema::{Dynamic, DynamicError};
-use crate::stream::{
-    ByteStream, ExplainedError, MeasureStream, Name, Number, Op, ReadStream, Value, WriteError,
-    WriteStream, explain_write_with,
-};
+use crate::stream::{ByteStream, MeasureStream, Name, Number, Op, ReadStream, Value, WriteStream};
 
 /// A world that writing and reading does not change, and its bits.
 pub(super) struct StableWorld {
@@ -39,11 +36,7 @@ pub(super) fn settle(world: &World, schema: &WorldSchema) -> Result<StableWorld,
             let reason = "NaN is not allowed in a world: it is not equal to itself";
             return Err(WorldError::refused(format!("World{path}"), reason));
         }
-        let bits = match schema.schema().encode_to_vec(&tree) {
-            Ok(bits) => bits,
-            Err(DynamicError::Write(refused)) => return Err(explain(refused, &tree, schema)),
-            Err(other) => return Err(other.into()),
-        };
+        let bits = schema.schema().encode_to_vec(&tree)?;
         let read = schema.schema().decode(&bits)?;
         if read == tree {
             return Ok(StableWorld { world: from_tree(read, absolute_id)?, bits });
@@ -51,18 +44,6 @@ pub(super) fn settle(world: &World, schema: &WorldSchema) -> Result<StableWorld,
         tree = read;
     }
     Err(WorldError::refused("World", "the world changes each time it is written and read"))
-}
-
-/// Names the property that was refused.
-fn explain(refused: WriteError, tree: &Dynamic, schema: &WorldSchema) -> WorldError {
-    let WriteError::Value { kind, bit } = refused else { return refused.into() };
-    let schema = schema.schema();
-    let most = MeasureStream::bits_of(|stream| schema.serialize(tree, stream));
-    let trace = explain_write_with("World", most, |stream| schema.serialize(tree, stream));
-    let explained = ExplainedError::new(kind, bit, trace);
-    let (path, sentence) = (explained.path().unwrap_or_default(), explained.to_string());
-    let reason = sentence.strip_prefix(&*path).unwrap_or(&sentence);
-    WorldError::refused(path, reason.split_once(": ").map_or(reason, |(_, reason)| reason))
 }
 
 pub(super) fn read_bits(packet: &[u8], schema: &WorldSchema) -> Result<World, WorldError> {
