@@ -29,7 +29,9 @@ pub struct Tightwire {
 }
 
 pub fn messenger(peers: usize) -> Messenger<Tally> {
-    let config = MessengerConfig { receive_queue: PER_PEER * peers, ..MessengerConfig::default() };
+    let limits = MessengerConfig::default();
+    let receive_queue = limits.batch_messages.max(PER_PEER * peers);
+    let config = MessengerConfig { receive_queue, ..limits };
     Messenger::builder(config)
         .handle(|input: &Input, context: &mut Context<'_, Tally>| context.state.input(input))
         .handle(|chat: &Chat, context: &mut Context<'_, Tally>| {

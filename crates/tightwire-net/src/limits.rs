@@ -1,5 +1,6 @@
 //! Limits that are invalid, alone or beside other limits.
 
+use core::cmp::Ordering;
 use core::fmt;
 use core::time::Duration;
 
@@ -22,7 +23,7 @@ use core::time::Duration;
 ///     "`peer_messages` is 512, but must be at least 600 (twice `batch_messages`)"
 /// );
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct LimitError {
     /// The name of the limit.
@@ -36,7 +37,7 @@ pub struct LimitError {
 }
 
 /// The value of a limit.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
+#[derive(Clone, Copy, PartialEq, PartialOrd, Debug)]
 #[non_exhaustive]
 pub enum LimitValue {
     /// A number of things, or of bytes where the limit says so.
@@ -45,10 +46,12 @@ pub enum LimitValue {
     Bytes(usize),
     /// A time.
     Time(Duration),
+    /// A distance, a share or another number that need not be whole.
+    Decimal(f64),
 }
 
 /// The bound of a limit.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum LimitBound {
     /// The limit must be at least this.
@@ -59,29 +62,29 @@ pub enum LimitBound {
     Below(LimitValue),
 }
 
-/// Refuses a limit that is less than `least`, which `rule` needs.
+/// Refuses a limit that is less than `least`, which `rule` needs, or not a number.
 pub(crate) fn at_least<V: Into<LimitValue> + PartialOrd>(
     limit: &'static str,
     value: V,
     rule: &'static str,
     least: V,
 ) -> Result<(), LimitError> {
-    match value < least {
-        true => Err(LimitError::new(limit, value, rule, LimitBound::AtLeast(least.into()))),
-        false => Ok(()),
+    match value.partial_cmp(&least) {
+        Some(Ordering::Greater | Ordering::Equal) => Ok(()),
+        _ => Err(LimitError::new(limit, value, rule, LimitBound::AtLeast(least.into()))),
     }
 }
 
-/// Refuses a limit that is more than `most`, which `rule` sets.
+/// Refuses a limit that is more than `most`, which `rule` sets, or not a number.
 pub(crate) fn at_most<V: Into<LimitValue> + PartialOrd>(
     limit: &'static str,
     value: V,
     rule: &'static str,
     most: V,
 ) -> Result<(), LimitError> {
-    match value > most {
-        true => Err(LimitError::new(limit, value, rule, LimitBound::AtMost(most.into()))),
-        false => Ok(()),
+    match value.partial_cmp(&most) {
+        Some(Ordering::Less | Ordering::Equal) => Ok(()),
+        _ => Err(LimitError::new(limit, value, rule, LimitBound::AtMost(most.into()))),
     }
 }
 
@@ -125,9 +128,28 @@ impl From<usize> for LimitValue {
     }
 }
 
+impl From<u32> for LimitValue {
+    fn from(number: u32) -> Self {
+        Self::Number(number as usize)
+    }
+}
+
 impl From<Duration> for LimitValue {
     fn from(time: Duration) -> Self {
         Self::Time(time)
+    }
+}
+
+impl From<f64> for LimitValue {
+    fn from(number: f64) -> Self {
+        Self::Decimal(number)
+    }
+}
+
+/// The decimal number as a configuration says it: 0.001 and not 0.0010000000474974513.
+impl From<f32> for LimitValue {
+    fn from(number: f32) -> Self {
+        Self::Decimal(number.to_string().parse().unwrap_or(number.into()))
     }
 }
 
@@ -150,6 +172,7 @@ impl fmt::Display for LimitValue {
             Self::Number(number) => number.fmt(f),
             Self::Bytes(bytes) => write!(f, "{bytes} bytes"),
             Self::Time(time) => write!(f, "{time:?}"),
+            Self::Decimal(number) => number.fmt(f),
         }
     }
 }
@@ -206,12 +229,17 @@ mod tests {
     #[test]
     fn a_refused_limit_has_both_numbers() {
         let said = |error: Result<(), LimitError>| error.unwrap_err().to_string();
-        assert_eq!(said(at_least("a", 1, "", 2)), "`a` is 1, but must be at least 2");
-        assert_eq!(said(at_most("a", 3, "b", 2)), "`a` is 3, but must be at most 2 (b)");
+        assert_eq!(said(at_least("a", 1usize, "", 2)), "`a` is 1, but must be at least 2");
+        assert_eq!(said(at_most("a", 3usize, "b", 2)), "`a` is 3, but must be at most 2 (b)");
         assert_eq!(
             said(at_most_bytes("name", 300, 255)),
             "`name` is 300 bytes, but must be at most 255 bytes"
         );
-        assert_eq!((at_least("a", 2, "", 2), at_most("a", 2, "", 2)), (Ok(()), Ok(())));
+        assert_eq!((at_least("a", 2usize, "", 2), at_most("a", 2usize, "", 2)), (Ok(()), Ok(())));
+        assert_eq!(
+            said(at_least("a", -1.0f32, "", 0.001)),
+            "`a` is -1, but must be at least 0.001"
+        );
+        assert_eq!(said(at_most("a", f64::NAN, "", 1.0)), "`a` is NaN, but must be at most 1");
     }
 }

@@ -4,8 +4,9 @@ use core::time::Duration;
 
 /// Configuration of replication. Both sides need the same
 /// [`ticks_per_second`](Self::ticks_per_second). The rest is not part of the
-/// [fingerprint](crate::Protocol::fingerprint): each packet says its level, and only a receiver
-/// whose [`max_objects`](Self::max_objects) is too small would notice.
+/// [fingerprint](crate::Protocol::fingerprint): each packet says its level, and
+/// [`max_objects`](Self::max_objects) bounds the memory of each side by itself. A receiver that has
+/// room for fewer objects than it is sent refuses those snapshots, and takes smaller ones.
 ///
 /// ```
 /// use tightwire::snapshot::{self, Level};

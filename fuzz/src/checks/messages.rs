@@ -227,11 +227,8 @@ impl Room {
 
     /// Returns batches of messages with every string and list at its maximum length.
     pub(crate) fn longest(&self) -> Batches {
-        let mut sender = messenger(MessengerConfig {
-            packing: self.config.packing,
-            receive_queue: 1,
-            ..MessengerConfig::default()
-        });
+        let packing = self.config.packing;
+        let mut sender = messenger(MessengerConfig { packing, ..MessengerConfig::default() });
         let to = sender.add_peer(MTU);
         let _received = HandledMessages { good: to, expected: Vec::new(), place: 0, handled: 0 };
         let route = Delivery::ReliableOrderedFragmented;
@@ -323,8 +320,7 @@ fn messenger(config: MessengerConfig) -> Messenger<HandledMessages> {
 
 /// Returns messages of all types on all deliveries, and their batches.
 fn greeting(packing: Packing) -> (Vec<(Route, AnyMessage)>, Batches) {
-    let mut sender =
-        messenger(MessengerConfig { packing, receive_queue: 1, ..MessengerConfig::default() });
+    let mut sender = messenger(MessengerConfig { packing, ..MessengerConfig::default() });
     let to = sender.add_peer(MTU);
     let _received = HandledMessages { good: to, expected: Vec::new(), place: 0, handled: 0 };
     let mut all = Vec::new();

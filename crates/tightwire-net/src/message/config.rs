@@ -27,7 +27,8 @@ pub struct MessengerConfig {
     /// Default: all of them.
     pub stages: &'static [Stage],
     /// Largest batch of a delivery that fragments, in bytes. Two of them can wait for each peer: see
-    /// [`peer_bytes`](Self::peer_bytes).
+    /// [`peer_bytes`](Self::peer_bytes). Both sides compare it when they connect, while that of a
+    /// transport only bounds memory and may be more: that is why it is said here too.
     /// Default: 1,048,576.
     pub max_fragmented: usize,
     /// Largest number of messages of a batch. A receiver that has room for so many can take any
@@ -38,6 +39,7 @@ pub struct MessengerConfig {
     /// Default: 64.
     pub send_queue: usize,
     /// Largest number of received messages that wait for each stage; newer ones are then discarded.
+    /// At least `batch_messages`, in a session at least twice as many.
     /// Default: 4,096.
     pub receive_queue: usize,
     /// Largest number of messages of one peer that wait in all: a fraction of `receive_queue`, so
@@ -64,13 +66,15 @@ impl MessengerConfig {
 
     /// Refuses limits that cannot work.
     pub(super) fn check(&self) -> Result<(), LimitError> {
-        let Self { channels, send_queue, batch_messages, peer_messages, .. } = *self;
+        let Self { channels, send_queue, batch_messages, .. } = *self;
+        let Self { receive_queue, peer_messages, .. } = *self;
         at_least("send_queue", send_queue, "", 1)?;
         at_least("batch_messages", batch_messages, "", 1)?;
         at_least("channels", channels, "", 1)?;
         at_most("channels", channels, "", 256)?;
         // A whole batch of an honest peer could never be received.
-        at_least("peer_messages", peer_messages, "`batch_messages`", batch_messages)
+        at_least("peer_messages", peer_messages, "`batch_messages`", batch_messages)?;
+        at_least("receive_queue", receive_queue, "`batch_messages`", batch_messages)
     }
 }
 
@@ -111,6 +115,10 @@ mod tests {
         assert_eq!(
             refused(|config| config.peer_messages = 255),
             "`peer_messages` is 255, but must be at least 256 (`batch_messages`)"
+        );
+        assert_eq!(
+            refused(|config| config.receive_queue = 100),
+            "`receive_queue` is 100, but must be at least 256 (`batch_messages`)"
         );
         assert_eq!(
             refused(|config| config.send_queue = 0),

@@ -145,7 +145,7 @@ pub struct RefusedMessageError {
 }
 
 /// Reason why a [`Messenger`](crate::message::Messenger) cannot be built.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum RegistryError {
     /// Two types have the same name.

@@ -46,7 +46,8 @@ pub struct QuicConfig {
     /// into it: up to [`keep_alive`](Self::keep_alive) later, if there is nothing else to send.
     /// Default: 10 s.
     pub idle_timeout: Duration,
-    /// Time limit of a handshake.
+    /// Time limit of a connection's handshake; a session has a limit of its own for
+    /// [what follows](crate::session::SessionConfig::hello_timeout).
     /// Default: 5 s.
     pub handshake_timeout: Duration,
     /// Time without a packet after which one is sent, so that the other side does not time out: less

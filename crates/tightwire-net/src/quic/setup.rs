@@ -20,7 +20,7 @@ use crate::limits::{LimitError, at_least, at_most, below};
 use crate::transport::Cause;
 
 /// Reason why a [`Quic`](crate::quic::Quic) endpoint could not be created.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum QuicError {
     /// The certificate or the client's trust cannot be used.
@@ -179,11 +179,14 @@ pub(super) fn check(config: &QuicConfig) -> Result<(), LimitError> {
     least("receive_datagrams", config.receive_datagrams, 4096)?;
     least("send_window", config.send_window as usize, 16 << 10)?;
     least("receive_window", config.receive_window as usize, 16 << 10)?;
+    least("max_connections", config.max_connections, 1)?;
+    least("max_per_address", config.max_per_address, 1)?;
     least("max_unauthenticated", config.max_unauthenticated, 1)?;
     least("packets_per_input", config.packets_per_input, 1)?;
     least("packets_per_second", config.packets_per_second as usize, 50)?;
     least("reliable_streams", config.reliable_streams as usize, 1)?;
     at_most("reliable_streams", config.reliable_streams as usize, "", 1 << 16)?;
+    at_least("handshake_timeout", config.handshake_timeout, "", Duration::from_millis(1))?;
     let QuicConfig { idle_timeout, keep_alive, .. } = *config;
     at_least("idle_timeout", idle_timeout, "", Duration::from_millis(100))?;
     at_most("idle_timeout", idle_timeout, "", MAX_IDLE_TIMEOUT)?;
@@ -248,11 +251,14 @@ mod tests {
             refused(|config| config.receive_datagrams = 0),
             refused(|config| config.send_window = 16_383),
             refused(|config| config.receive_window = 0),
+            refused(|config| config.max_connections = 0),
+            refused(|config| config.max_per_address = 0),
             refused(|config| config.max_unauthenticated = 0),
             refused(|config| config.packets_per_input = 0),
             refused(|config| config.packets_per_second = 49),
             refused(|config| config.reliable_streams = 0),
             refused(|config| config.reliable_streams = 65_537),
+            refused(|config| config.handshake_timeout = Duration::ZERO),
             refused(|config| config.idle_timeout = Duration::from_millis(99)),
             refused(|config| config.idle_timeout = Duration::MAX),
             refused(|config| config.keep_alive = config.idle_timeout),
@@ -263,11 +269,14 @@ mod tests {
             "`receive_datagrams` is 0, but must be at least 4096",
             "`send_window` is 16383, but must be at least 16384",
             "`receive_window` is 0, but must be at least 16384",
+            "`max_connections` is 0, but must be at least 1",
+            "`max_per_address` is 0, but must be at least 1",
             "`max_unauthenticated` is 0, but must be at least 1",
             "`packets_per_input` is 0, but must be at least 1",
             "`packets_per_second` is 49, but must be at least 50",
             "`reliable_streams` is 0, but must be at least 1",
             "`reliable_streams` is 65537, but must be at most 65536",
+            "`handshake_timeout` is 0ns, but must be at least 1ms",
             "`idle_timeout` is 99ms, but must be at least 100ms",
             "`idle_timeout` is 18446744073709551615.999999999s, but must be at most 31536000s",
             "`keep_alive` is 10s, but must be less than 10s (`idle_timeout`)",

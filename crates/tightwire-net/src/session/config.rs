@@ -43,7 +43,9 @@ pub struct SessionConfig {
     /// Largest number of clients of a server; at most the connections of its transport.
     /// Default: 64.
     pub max_clients: usize,
-    /// Time limit of a handshake.
+    /// Time limit of the session's handshake, which follows that of the transport: until the client
+    /// is welcome. The two have limits of their own, since no session knows of a connection before
+    /// its transport does.
     /// Default: 5 s.
     pub hello_timeout: Duration,
     /// Backlog of a peer in bytes above which sending to it is an error: see
@@ -63,6 +65,9 @@ pub struct SessionConfig {
     /// Default: a random one.
     pub seed: u64,
 }
+
+/// Shortest time limit. With less, nobody could answer.
+const MIN_TIMEOUT: Duration = Duration::from_millis(1);
 
 impl SessionConfig {
     /// Creates the default configuration for this game in this version.
@@ -111,6 +116,9 @@ impl SessionConfig {
         let largest = self.messenger.max_fragmented;
         at_most("messenger.max_fragmented", largest, "`max_fragmented` of the transport", most)?;
         let most = transport.max_connections.filter(|_| is_server).unwrap_or(usize::MAX);
+        at_least("hello_timeout", self.hello_timeout, "", MIN_TIMEOUT)?;
+        at_least("stall_timeout", self.stall_timeout, "", MIN_TIMEOUT)?;
+        at_least("max_backlog", self.max_backlog, "", 1)?;
         at_most("max_clients", self.max_clients, "`max_connections` of the transport", most)?;
         let MessengerConfig { batch_messages, peer_messages, receive_queue, .. } = self.messenger;
         let twice = batch_messages.saturating_mul(2);
@@ -177,6 +185,18 @@ mod tests {
         assert_eq!(
             refused(|config| config.messenger.receive_queue = 0),
             "`receive_queue` is 0, but must be at least 512 (twice `batch_messages`)"
+        );
+        assert_eq!(
+            refused(|config| config.hello_timeout = Duration::ZERO),
+            "`hello_timeout` is 0ns, but must be at least 1ms"
+        );
+        assert_eq!(
+            refused(|config| config.stall_timeout = Duration::from_micros(999)),
+            "`stall_timeout` is 999µs, but must be at least 1ms"
+        );
+        assert_eq!(
+            refused(|config| config.max_backlog = 0),
+            "`max_backlog` is 0, but must be at least 1"
         );
     }
 }

@@ -74,7 +74,7 @@ pub struct PeerReport {
 }
 
 /// Reason why a session cannot be built.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub enum SessionError {
     /// The messages or their limits are invalid.

@@ -120,7 +120,12 @@ impl Office {
             max_fragmented: 2500,
             ..MessengerConfig::default()
         };
-        let near = MessengerConfig { receive_queue: LOCAL_QUEUE, send_queue: SEND_QUEUE, ..limits };
+        let near = MessengerConfig {
+            receive_queue: LOCAL_QUEUE,
+            batch_messages: LOCAL_QUEUE,
+            send_queue: SEND_QUEUE,
+            ..limits
+        };
         // Without a transport nothing holds batches back: the far side has room for all of a frame.
         let far = MessengerConfig { max_fragmented: SEND_QUEUE * limits.max_fragmented, ..limits };
         Self {

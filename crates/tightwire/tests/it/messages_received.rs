@@ -180,7 +180,9 @@ fn a_type_that_is_only_sent_is_not_handled() {
 
 #[test]
 fn a_full_queue_keeps_the_old_and_counts_the_new() {
-    let mut side = Side::new(MessengerConfig { receive_queue: 3, ..MessengerConfig::default() });
+    let config =
+        MessengerConfig { receive_queue: 3, batch_messages: 3, ..MessengerConfig::default() };
+    let mut side = Side::new(config);
     let from = side.messenger.add_peer(1200);
     let scores: Vec<_> = (0..10u8).map(|points| [points, 0]).collect();
     let messages: Vec<_> = scores.iter().map(|body| (SCORE, UPDATE, 0, &body[..])).collect();

@@ -134,7 +134,8 @@ fn a_handler_can_answer_and_send_to_itself() {
         *context.state += 1;
         context.send(PeerId::LOCAL, &Jump, Delivery::Reliable).unwrap();
     };
-    let config = MessengerConfig { receive_queue: 100, ..MessengerConfig::default() };
+    let config =
+        MessengerConfig { receive_queue: 100, batch_messages: 100, ..MessengerConfig::default() };
     let mut messenger = Messenger::builder(config).handle(forever).build().unwrap();
     let mut count = 0;
     messenger.run_stage(Stage::Update, &mut count);

@@ -46,7 +46,8 @@ fn a_failed_message_does_not_affect_later_messages() {
 #[test]
 fn as_many_are_taken_as_have_room() {
     let bytes = batch(&[1; 10]);
-    let small = MessengerConfig { receive_queue: 4, ..MessengerConfig::default() };
+    let small =
+        MessengerConfig { receive_queue: 4, batch_messages: 4, ..MessengerConfig::default() };
     let (mut one, from) = messenger(small);
     one.receive(from, Delivery::Unreliable, &bytes, Duration::ZERO).unwrap();
     assert_eq!((one.room(from), one.faults().queue_full), (0, 6));
@@ -66,7 +67,8 @@ fn as_many_are_taken_as_have_room() {
 
 #[test]
 fn messages_of_removed_peers_take_no_room() {
-    let limits = MessengerConfig { receive_queue: 12, ..MessengerConfig::default() };
+    let limits =
+        MessengerConfig { receive_queue: 12, batch_messages: 12, ..MessengerConfig::default() };
     let (mut messenger, gone) = messenger(limits);
     let stays = messenger.add_peer(1200);
     for from in [gone, stays] {

@@ -284,7 +284,7 @@ impl<I: PlayerInput, T: Transport> Client<I, T> {
     fn send_inputs(&mut self, now: Duration) {
         let Some(server) = self.session.server() else { return };
         let newest = self.log.newest();
-        let interval = self.config.send_interval.max(1);
+        let interval = self.config.send_interval;
         let is_due = newest.is_some_and(|newest| {
             self.sent.tick.is_none_or(|sent| newest.wrapping_sub(sent) >= interval)
         });

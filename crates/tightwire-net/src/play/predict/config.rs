@@ -2,6 +2,8 @@
 
 use core::time::Duration;
 
+use crate::limits::{LimitError, at_least};
+
 /// Configuration of prediction on a client.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct PredictConfig {
@@ -34,10 +36,21 @@ pub struct PredictConfig {
 pub struct Touch {
     /// Distance at which the prediction begins, in the units of the game. Default: 8.
     pub enter: f32,
-    /// Distance at which it ends. Default: 12.
+    /// Distance at which it ends; at least `enter`. Default: 12.0.
     pub leave: f32,
     /// Least time that it lasts, against flicker. Default: 500 ms.
     pub hold: Duration,
+}
+
+impl PredictConfig {
+    /// Refuses distances that are none, and an end of prediction before its beginning.
+    pub(crate) fn check(&self) -> Result<(), LimitError> {
+        at_least("predict.snap", self.snap, "", 0.0)?;
+        at_least("predict.snap_angle", self.snap_angle, "", 0.0)?;
+        let Some(Touch { enter, leave, .. }) = self.touch else { return Ok(()) };
+        at_least("predict.touch.enter", enter, "", 0.0)?;
+        at_least("predict.touch.leave", leave, "`predict.touch.enter`", enter)
+    }
 }
 
 impl Default for PredictConfig {

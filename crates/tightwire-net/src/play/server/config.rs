@@ -69,7 +69,11 @@ impl Default for ServerConfig {
 
 impl ServerConfig {
     pub(super) fn check(&self, tick_rate: u32) -> Result<(), LimitError> {
-        at_least("snapshot_interval", self.snapshot_interval as usize, "", 1)?;
+        at_least("snapshot_interval", self.snapshot_interval, "", 1)?;
+        let RelevancyConfig { radius, leave_factor, refresh_interval } = self.relevancy;
+        at_least("relevancy.radius", radius, "", 0.001)?;
+        at_least("relevancy.leave_factor", leave_factor, "", 1.0)?;
+        at_least("relevancy.refresh_interval", refresh_interval, "", 1)?;
         let rewind = self.rewind_ticks(tick_rate) as usize;
         let needed = rewind.saturating_add(8);
         let history = self.snapshot.history as usize;
@@ -92,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_history_shorter_than_the_rewind_is_refused_with_both_numbers() {
+    fn limits_that_cannot_work_are_refused_with_both_numbers() {
         let config = ServerConfig { max_rewind: Duration::from_secs(1), ..ServerConfig::default() };
         let error = config.check(60).map_err(|error| error.to_string());
         assert_eq!(
@@ -101,8 +105,25 @@ mod tests {
                 .into())
         );
         assert_eq!(ServerConfig::default().check(60), Ok(()));
-        let config = ServerConfig { snapshot_interval: 0, ..ServerConfig::default() };
-        let error = config.check(60).map_err(|error| error.to_string());
-        assert_eq!(error, Err("`snapshot_interval` is 0, but must be at least 1".into()));
+        let refused = |change: fn(&mut ServerConfig)| {
+            let mut config = ServerConfig::default();
+            change(&mut config);
+            config.check(60).map_err(|error| error.to_string()).err().unwrap_or_default()
+        };
+        let texts = [
+            refused(|config| config.snapshot_interval = 0),
+            refused(|config| config.relevancy.radius = -1.0),
+            refused(|config| config.relevancy.radius = f32::NAN),
+            refused(|config| config.relevancy.leave_factor = 0.5),
+            refused(|config| config.relevancy.refresh_interval = 0),
+        ];
+        let expected = [
+            "`snapshot_interval` is 0, but must be at least 1",
+            "`relevancy.radius` is -1, but must be at least 0.001",
+            "`relevancy.radius` is NaN, but must be at least 0.001",
+            "`relevancy.leave_factor` is 0.5, but must be at least 1",
+            "`relevancy.refresh_interval` is 0, but must be at least 1",
+        ];
+        assert_eq!(texts, expected);
     }
 }
