@@ -30,7 +30,7 @@ pub(super) fn text(source: &Source, terminal: Terminal) -> String {
         }
         _ => "packet".to_owned(),
     };
-    add(&mut lines, ["", ""], (name, String::new()), root);
+    add(&mut lines, ["", ""], (name, String::new()), root, false);
     let mut text = head(source);
     let bits = lines.iter().map(|line| line.bits.len()).max().unwrap_or(0).max(4);
     let field = |line: &TreeLine| line.branches.chars().count() + line.name.chars().count();
@@ -108,6 +108,7 @@ fn add(
     [branch, below]: [&str; 2],
     (name, notes): (String, String),
     shape: &Shape,
+    is_conditional: bool,
 ) {
     let line = |bits, name, what, notes, branches: &str| TreeLine {
         bits: words::range(bits),
@@ -117,7 +118,7 @@ fn add(
         notes,
     };
     let mut bits = words::bits(shape);
-    if notes.starts_with("  when ") {
+    if is_conditional {
         bits.0 = 0;
     }
     lines.push(line(bits, name, words::shape(shape), notes, branch));
@@ -150,7 +151,8 @@ fn add_fields(lines: &mut Vec<TreeLine>, below: &str, fields: &[Field]) {
         if !hints.is_empty() {
             let _ = write!(notes, "  ({})", safe(&hints));
         }
-        add(lines, [&branch, &deeper], (safe(&field.name), notes), &field.shape);
+        let (notes, is_conditional) = ((safe(&field.name), notes), field.when.is_some());
+        add(lines, [&branch, &deeper], notes, &field.shape, is_conditional);
     }
 }
 
