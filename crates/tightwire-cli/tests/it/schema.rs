@@ -286,6 +286,36 @@ fn lints_of_a_session_skip_fields_of_the_library() {
     assert!(text.ends_with("\n2 pieces of advice.\n"), "{text}");
 }
 
+/// A game has messages and frames of the library beside its own.
+#[test]
+fn lints_of_a_game_skip_messages_of_the_library() {
+    use tightwire::play::{Game, Input};
+
+    #[derive(Wire, Default, Clone)]
+    struct Tank {
+        turret: u8,
+    }
+    #[derive(Wire, Default, Clone)]
+    struct Drive {
+        turn: bool,
+    }
+    impl Input for Drive {}
+    #[derive(Wire, Message, Default)]
+    struct Shout {
+        #[wire(range = 0..=8)]
+        loudness: u8,
+    }
+    let game = Game::new("arena", "1.0").object::<Tank>().input::<Drive>().message::<Shout>();
+    let described = game.describe(&snapshot::Config::default()).unwrap();
+    let path = file("game.json", serde_json::to_string(&described.identity).unwrap());
+    assert!(printed(&["schema", "show", &path], 0).contains("tightwire.AssetChunk"));
+    let text = printed(&["schema", "lint", "--json", &path], 0);
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let advice = json["advice"].as_array().unwrap().iter();
+    let paths: Vec<_> = advice.map(|of| of["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["Message.Shout.loudness"], "{text}");
+}
+
 #[test]
 fn bools_in_whole_bytes_are_flags() {
     let identity = Identity::new("arena", "1", Protection::None, Schema::of::<Player>());

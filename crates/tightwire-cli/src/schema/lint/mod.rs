@@ -220,7 +220,11 @@ impl Linter<'_> {
 const HEADER: [&str; 7] =
     ["number", "stage", "size", "channel", "at_tick", "with_object", RawMessage::CUT];
 
-/// Returns whether a field belongs to the header of recorded messages, which users cannot change.
+/// Prefix of the names of the library's own messages and frames.
+const OWN_MESSAGES: &str = "tightwire.";
+
+/// Returns whether a field of a recorded message is of its header, or one of the library's own
+/// messages: users cannot change them.
 fn is_of_a_session(path: &str, name: &str) -> bool {
-    path == "Message" && HEADER.contains(&name)
+    path == "Message" && (HEADER.contains(&name) || name.starts_with(OWN_MESSAGES))
 }
