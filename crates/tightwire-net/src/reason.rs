@@ -6,6 +6,9 @@ use tightwire_core::stream::Wire;
 
 /// Reason why a connection ended or was refused. Both ends get it.
 ///
+/// It is the cause of an [error](core::error::Error) where a connection was refused or lost, but a
+/// connection also ends without one: therefore it is a reason, and not called an error.
+///
 /// A reason is [`Wire`](trait@Wire): a [`Transport`](crate::transport::Transport) sends it in at
 /// most [`MAX_BYTES`](Self::MAX_BYTES). Its texts come from the other side, so `Display` escapes
 /// all characters that are not printable.
@@ -34,7 +37,10 @@ pub enum Reason {
     /// The server shuts down.
     ShuttingDown,
     /// The two sides do not speak the same protocol. The text lists the differences, as seen by the
-    /// side that gets it.
+    /// side that gets it. It is text and no data, since the other side may be of any version; two
+    /// protocols that are both here have the list:
+    /// [`Identity::mismatch`](tightwire_core::packet::Identity::mismatch) and
+    /// [`Description::diff`](tightwire_snapshot::Description::diff).
     Mismatch(#[wire(max_len = 900)] String),
     /// The connect token was refused.
     Token(TokenError),

@@ -40,7 +40,7 @@ pub enum ProtocolError {
         /// Name of its type.
         class: String,
         /// The field, the reason, and the remedy.
-        reason: String,
+        error: LayoutError,
     },
     /// A description from outside exceeds its limits: the classes up to this one have too many
     /// fields, lists or variants in all.
@@ -70,7 +70,7 @@ impl fmt::Display for ProtocolError {
             Self::DuplicateClass { class } => {
                 write!(f, "class `{class}` was added twice: remove one")
             }
-            Self::Layout { class, reason } => write!(f, "`{class}` cannot be replicated: {reason}"),
+            Self::Layout { class, error } => write!(f, "`{class}` cannot be replicated: {error}"),
             Self::TooLarge { class } => write!(
                 f,
                 "the described classes up to `{class}` need too much memory: give lists and text \
@@ -85,7 +85,49 @@ impl fmt::Display for ProtocolError {
     }
 }
 
-impl Error for ProtocolError {}
+impl Error for ProtocolError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Layout { error, .. } => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Reason why the values of a class cannot be replicated, and the field.
+///
+/// ```
+/// use tightwire::{Wire, snapshot};
+/// use tightwire::snapshot::ProtocolError;
+///
+/// #[derive(Wire, Default)]
+/// struct Door {
+///     #[wire(owner)]
+///     is_open: bool,
+///     #[wire(when = self.is_open)]
+///     color: u8,
+/// }
+/// let builder = snapshot::Protocol::builder(snapshot::Config::default());
+/// let refused = builder.class::<Door>().build().unwrap_err();
+/// let ProtocolError::Layout { error, .. } = refused else { unreachable!() };
+/// assert_eq!(error.path, "color");
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct LayoutError {
+    /// Path of the field, as `Player.inventory[3].count`.
+    pub path: String,
+    /// The reason, and the remedy.
+    pub reason: String,
+}
+
+impl fmt::Display for LayoutError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path, self.reason)
+    }
+}
+
+impl Error for LayoutError {}
 
 /// Reason why an object was not set.
 ///

@@ -107,7 +107,7 @@ pub use bodies::CodedUpdates;
 use config::PacketLevel;
 pub use config::{Config, Leaving, Level};
 pub use description::Description;
-pub use error::{ProtocolError, ReceiveError, SetError};
+pub use error::{LayoutError, ProtocolError, ReceiveError, SetError};
 pub use iter::{PlaybackIter, ReceiverIter};
 pub use object_view::ObjectView;
 pub use packet::SnapshotPacket;

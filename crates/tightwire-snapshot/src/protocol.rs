@@ -1,6 +1,6 @@
 //! The classes of objects and the configuration that both sides share.
 
-use alloc::string::{String, ToString};
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::any::{TypeId, type_name};
@@ -336,10 +336,7 @@ impl Protocol {
             hash.update(&schema.fingerprint().to_le_bytes());
             let layout = match Layout::new(schema, config.ticks_per_second) {
                 Ok(layout) => layout,
-                Err(error) => {
-                    let reason = error.to_string();
-                    return Err(ProtocolError::Layout { class, reason });
-                }
+                Err(error) => return Err(ProtocolError::Layout { class, error }),
             };
             hash.update(&layout.fingerprint().to_le_bytes());
             let max_bytes = schema.max_bits().div_ceil(8) as usize;

@@ -35,7 +35,7 @@ impl<C: 'static, T: Transport, R: Role> Session<C, T, R> {
     ) -> Result<Self, SessionError> {
         config.check(&transport.limits(), R::IS_SERVER).map_err(SessionError::Limit)?;
         if messenger.messages().next().is_none() {
-            return Err(SessionError::Config("no message is registered: add one to the builder"));
+            return Err(SessionError::NoMessages);
         }
         let description = Description::new(&config, &messenger)?;
         let protocol = protocol_id(&description, &messenger);

@@ -81,8 +81,8 @@ pub enum SessionError {
     Messages(RegistryError),
     /// A message has an invalid description.
     Schema(SchemaError),
-    /// The configuration is invalid.
-    Config(&'static str),
+    /// No message is registered.
+    NoMessages,
     /// A limit is invalid, alone or beside another.
     Limit(LimitError),
     /// The server has no setting for which clients may connect.
@@ -94,7 +94,7 @@ impl fmt::Display for SessionError {
         match self {
             Self::Messages(error) => error.fmt(f),
             Self::Schema(error) => error.fmt(f),
-            Self::Config(wrong) => f.write_str(wrong),
+            Self::NoMessages => f.write_str("no message is registered: add one to the builder"),
             Self::Limit(error) => error.fmt(f),
             Self::NoAdmission => f.write_str(
                 "the server has no admission: call `with_tokens`, or `open_to_anyone` to admit \

@@ -17,10 +17,9 @@ mod size;
 #[cfg(test)]
 mod tests;
 
-use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
 
+use crate::LayoutError;
 use cells::Program;
 use condition::Guard;
 use fields::Fields;
@@ -121,15 +120,6 @@ pub(crate) struct Derivative {
     pub(crate) scale: i64,
     /// Code of the velocity that means zero, with 32 fraction bits.
     pub(crate) zero: i64,
-}
-
-/// Reason why a type has no layout, and the field.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct LayoutError {
-    /// Path of the field, as `Player.inventory[3].count`.
-    pub(crate) path: String,
-    /// The reason, and the remedy.
-    pub(crate) reason: String,
 }
 
 impl Layout {
@@ -256,11 +246,3 @@ impl Kind {
         }
     }
 }
-
-impl fmt::Display for LayoutError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path, self.reason)
-    }
-}
-
-impl core::error::Error for LayoutError {}

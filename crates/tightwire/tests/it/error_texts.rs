@@ -247,6 +247,7 @@ fn network_texts() -> Vec<(&'static str, String)> {
         SessionError::Messages(RegistryError::Twice("Chat")),
         SessionError::Schema(schema_error()),
         SessionError::Limit(limit_error()),
+        SessionError::NoMessages,
         SessionError::NoAdmission,
         PlayError::Session(SessionError::NoAdmission),
         PlayError::Classes(ProtocolError::TooManyClasses),
@@ -348,7 +349,6 @@ fn every_error_has_a_text_for_people() {
             let mut protocol = Protocol::<Small>::new("arena", "1.0", Protection::None);
             protocol.read_explained(&[201], &mut Small::default()).unwrap_err().to_string()
         }),
-        ("HexError", "xyz".parse::<Fingerprint>().unwrap_err().to_string()),
         ("ExplainedPacketWriteError", {
             let mut protocol = Protocol::<Small>::new("arena", "1.0", Protection::None);
             protocol.write_explained(&Small { count: 250 }, &mut [0; 64]).unwrap_err().to_string()
@@ -357,6 +357,7 @@ fn every_error_has_a_text_for_people() {
             let mut protocol = Protocol::<Small>::new("arena", "1.0", Protection::Id);
             protocol.write_explained(&Small { count: 50 }, &mut [0; 8]).unwrap_err().to_string()
         }),
+        ("HexError", "xyz".parse::<Fingerprint>().unwrap_err().to_string()),
         ("LimitError", limit_error().to_string()),
         ("MismatchError", mismatch.to_string()),
         ("RefusedMessageError", {
@@ -374,6 +375,65 @@ fn every_error_has_a_text_for_people() {
         writeln!(all, "{name}\n    {}", text.trim_end().replace('\n', "\n    ")).unwrap();
     }
     insta::assert_snapshot!(all);
+}
+
+/// An error and the text of its source.
+macro_rules! sources {
+    ($($error:expr => $source:expr),* $(,)?) => {
+        vec![$((format!("{:?}", $error), source_of(&$error), $source.to_string())),*]
+    };
+}
+
+fn source_of(error: &dyn std::error::Error) -> String {
+    error.source().map(ToString::to_string).unwrap_or_default()
+}
+
+#[test]
+fn errors_have_the_error_that_caused_them() {
+    let read = ReadError { kind: ErrorKind::OutOfRange, bit: 9 };
+    let write = WriteError::Value { kind: ErrorKind::OutOfRange, bit: 9 };
+    let bad = Small { count: 250 };
+    let refused = || encode_explained(&bad, &mut [0; 8]).unwrap_err();
+    let mut protocol = Protocol::<Small>::new("arena", "1.0", Protection::None);
+    let io = || io::Error::other("WHY");
+    let ProtocolError::Layout { error: layout, .. } = layout_error() else { panic!("no layout") };
+    let found = sources![
+        DynamicError::Read(read) => read,
+        DynamicError::Write(write) => write,
+        DynamicError::Value(refused()) => refused(),
+        WorldError::Read(read) => read,
+        PacketError::Malformed(read) => read,
+        PacketWriteError::Packet(write) => write,
+        protocol.read_explained(&[201], &mut Small::default()).unwrap_err()
+            => "Small.count at bit 0: 201 is not in 0..=200",
+        protocol.write_explained(&bad, &mut [0; 64]).unwrap_err() => refused(),
+        layout_error() => layout,
+        SetError::Value { name: "Small", error: refused() } => refused(),
+        SetError::Unreadable { name: "Door", error: read } => read,
+        SetError::Tree { error: mismatch_error() } => mismatch_error(),
+        ReceiveError::Malformed(read) => read,
+        SendError::NotWritten { message: "Small", error: refused() } => refused(),
+        MessageError::Malformed(read) => read,
+        RegistryError::Limit(limit_error()) => limit_error(),
+        SessionError::Messages(RegistryError::Twice("Chat")) => RegistryError::Twice("Chat"),
+        SessionError::Schema(schema_error()) => schema_error(),
+        SessionError::Limit(limit_error()) => limit_error(),
+        PlayError::Session(SessionError::NoMessages) => SessionError::NoMessages,
+        PlayError::Classes(ProtocolError::TooManyClasses) => ProtocolError::TooManyClasses,
+        PlayError::Input(ProtocolError::TooManyClasses) => ProtocolError::TooManyClasses,
+        PlayError::InputLayout(InputLayoutError::Groups) => InputLayoutError::Groups,
+        PlayError::NeutralInput(SetError::Row { class: 0 }) => SetError::Row { class: 0 },
+        PlayError::Limit(limit_error()) => limit_error(),
+        SceneError::Set(SetError::TickFrozen) => SetError::TickFrozen,
+        QuicError::Certificate(CertificateError::NoKey) => CertificateError::NoKey,
+        QuicError::Limit(limit_error()) => limit_error(),
+        Reason::Token(TokenError::Expired) => TokenError::Expired,
+        RecordingError::Io(io()) => io(),
+        CaptureError::Io { at: 70, error: io() } => io(),
+    ];
+    for (error, source, expected) in found {
+        assert_eq!(source, expected, "{error}");
+    }
 }
 
 #[test]
@@ -402,7 +462,6 @@ fn real_texts() -> Vec<(&'static str, String)> {
         assert!(!found.is_empty(), "no text of {name}");
         texts.extend(found.into_iter().map(|found| (name, text(found))));
     };
-    add("SessionError::Config", "tightwire-net", "SessionError::Config(", |text| text);
     let violation = |text: String| Reason::violation(&text).to_string();
     for before in
         ["return Err(", "Err(Some(", "ok_or(Some(", "then_some(", "Step::violation(from, "]
