@@ -59,8 +59,10 @@ use tap::Tap;
 pub struct NetInspectPlugin {
     /// File of the capture, which `tightwire inspect` and Wireshark read; `None` without one. Each
     /// server or client that the app becomes overwrites it. The file is not encrypted.
+    /// Default: `None`.
     pub capture: Option<PathBuf>,
     /// Port of the page on this machine, at `127.0.0.1`; 0 for any free one, `None` without a page.
+    /// Default: `None`.
     pub page: Option<u16>,
 }
 

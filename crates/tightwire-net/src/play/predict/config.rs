@@ -34,7 +34,7 @@ pub struct PredictConfig {
 /// Prediction of the objects near those of this client, with which it may collide.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Touch {
-    /// Distance at which the prediction begins, in the units of the game. Default: 8.
+    /// Distance at which the prediction begins, in the units of the game. Default: 8.0.
     pub enter: f32,
     /// Distance at which it ends; at least `enter`. Default: 12.0.
     pub leave: f32,
@@ -82,5 +82,6 @@ mod tests {
     fn the_documentation_of_each_field_has_its_default() {
         let text = include_str!("config.rs");
         crate::limits::check_documented(text, &PredictConfig::default());
+        crate::limits::check_documented(text, &Touch::default());
     }
 }
