@@ -176,6 +176,9 @@ fn expression(when: &Expr) -> Option<TokenStream> {
             quote!(#condition::Field(::tightwire::__private::vec![#(::tightwire::__private::name(#path)),*]))
         }
         constant @ Expr::Path(_) => of_constant(constant.to_token_stream()),
+        constant @ Expr::Call(_) if is_constant(constant) => {
+            of_constant(constant.to_token_stream())
+        }
         _ => return None,
     })
 }
@@ -211,6 +214,25 @@ fn joined(operator: &Ident, terms: &[TokenStream]) -> TokenStream {
 
 fn is_not(expression: &Expr) -> bool {
     matches!(unwrapped(expression), Expr::Unary(unary) if matches!(unary.op, UnOp::Not(_)))
+}
+
+/// Whether the expression can only be a constant: a path, or a tuple struct or variant of literals
+/// and constants, such as `Id(4)`. A function is not called: it may do anything.
+fn is_constant(expression: &Expr) -> bool {
+    match unwrapped(expression) {
+        Expr::Path(_) | Expr::Lit(_) => true,
+        Expr::Unary(negative) => {
+            matches!(negative.op, UnOp::Neg(_)) && matches!(unwrapped(&negative.expr), Expr::Lit(_))
+        }
+        Expr::Call(call) => {
+            let Expr::Path(path) = unwrapped(&call.func) else { return false };
+            let name = path.path.segments.last().map(|last| last.ident.unraw().to_string());
+            // Of the type in a `Some`, only the comparison says what its literals are.
+            let is_type = |name: String| name.starts_with(char::is_uppercase) && name != "Some";
+            name.is_some_and(is_type) && call.args.iter().all(is_constant)
+        }
+        _ => false,
+    }
 }
 
 /// Returns the value of a constant or a variant without fields, which only the compiler knows.

@@ -58,11 +58,12 @@ use super::{
 /// [fingerprints](crate::schema::Schema::fingerprint).
 ///
 /// `when` takes any boolean expression over earlier fields, written as `self.field`, also in a
-/// variant. Literals, constants, `!`, `&&`, `||`, comparisons, `&`, `matches!`, `len()`,
-/// `is_empty()`, `is_some()` and `is_none()` become part of the schema; anything else works, but
-/// packets with it cannot be read by a schema alone. The condition is evaluated on values from the
-/// packet, so it must not panic for any value. In a schema, `==` of structs, enums or lists
-/// compares all values in them, as a derived `PartialEq` does.
+/// variant. Literals, constants, newtypes of them as `Id(4)`, `!`, `&&`, `||`, comparisons, `&`,
+/// `matches!`, `len()`, `is_empty()`, `is_some()` and `is_none()` become part of the schema;
+/// anything else works, such as `self.order == Order::Move(3)`, but packets with it cannot be read
+/// by a schema alone, nor can objects with it be replicated. The condition is evaluated on values
+/// from the packet, so it must not panic for any value. In a schema, `==` of structs, enums or
+/// lists compares all values in them, as a derived `PartialEq` does.
 ///
 /// Writer and reader must evaluate a condition alike. A field that has a `when` itself can
 /// therefore only be used behind its own condition and `&&`. Of a quantised field, only `len()`,
