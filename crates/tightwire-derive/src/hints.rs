@@ -116,10 +116,16 @@ fn derivative(
     if let Some(first) = first.filter(|first| first.member != field.member) {
         return Err(format!("`{}` is the derivative of `{name}` already: keep one", first.name()));
     }
-    for (is_number, whose) in [
-        (numbers.is_some(), "this field".to_owned()),
-        (Numbers::of(rule).is_some(), format!("`{name}`")),
+    for (is_number, rule, whose) in [
+        (numbers.is_some(), field.rule.as_ref(), "this field".to_owned()),
+        (Numbers::of(rule).is_some(), Some(rule), format!("`{name}`")),
     ] {
+        if !is_number && rule.is_some_and(is_array_of_types) {
+            return Err(format!(
+                "{whose} is an array of a type, and each of its elements a value of its own: make \
+                 the type a newtype of the whole array"
+            ));
+        }
         if !is_number {
             return Err(format!(
                 "{whose} is no number with a range: a derivative and its field must be integers with a range, \
@@ -171,6 +177,13 @@ impl Numbers {
             _ => None,
         }
     }
+}
+
+/// Whether the field is an array of a user's type, which may be a newtype of a number.
+fn is_array_of_types(rule: &Rule) -> bool {
+    let Rule::Whole(ty) = rule else { return false };
+    let Type::Array(array) = peeled(ty) else { return false };
+    matches!(peeled(&array.elem), Type::Path(_)) && !is_plain(&array.elem)
 }
 
 /// Whether the type is an integer of at most 32 bits, sent with its full range.
