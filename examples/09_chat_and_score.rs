@@ -26,7 +26,7 @@ struct Server {
 fn chat_on_server(chat: &Chat, context: &mut Context<'_, Server>) -> Result<(), SendError> {
     let sender = context.sender();
     context.state.lines.push(format!("{sender}: {}", chat.text));
-    context.broadcast(Some(sender), &chat.clone(), Delivery::ReliableOrdered)?;
+    context.broadcast(Some(sender), chat, Delivery::ReliableOrdered)?;
     let score = Score { points: chat.text.len() as u16 };
     context.broadcast(None, &score, Delivery::UnreliableSequenced)?;
     Ok(())
