@@ -15,6 +15,7 @@ mod field_uses;
 mod hints;
 mod layout;
 mod message;
+mod names;
 mod numbers;
 mod operation;
 mod parse;

@@ -3,6 +3,8 @@
 use quote::{ToTokens, quote};
 use syn::{Expr, GenericArgument, PathArguments, Type};
 
+use crate::names::{is_control, is_invisible};
+
 pub(crate) const INTS: [&str; 12] =
     ["u8", "u16", "u32", "u64", "u128", "usize", "i8", "i16", "i32", "i64", "i128", "isize"];
 
@@ -97,10 +99,10 @@ pub(crate) fn unsigned_literal(expression: &Expr) -> Option<u128> {
     }
 }
 
-pub(crate) fn float_literal(expression: &Expr) -> Option<f64> {
-    match unwrapped(expression) {
 /// Returns the value of a float literal, with or without a minus sign; `None` for other
 /// expressions, among them integers, which a float would round.
+pub(crate) fn float_literal(expression: &Expr) -> Option<f64> {
+    match unwrapped(expression) {
         Expr::Lit(syn::ExprLit { lit: syn::Lit::Float(literal), .. }) => {
             literal.base10_parse().ok()
         }
@@ -127,8 +129,12 @@ pub(crate) fn name_error(name: &str) -> Option<String> {
             "a name has at most {MAX_NAME} bytes, and this one {}: shorten it",
             name.len()
         ))
-    } else if name.chars().any(char::is_control) {
+    } else if name.chars().any(is_control) {
         Some("a name is shown to people: remove the control character from it".into())
+    } else if name.chars().all(is_invisible) {
+        let message = "a name is shown to people, and nothing of this one can be seen: write what the \
+                       check or message is for";
+        Some(message.into())
     } else {
         None
     }

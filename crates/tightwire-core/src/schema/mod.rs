@@ -17,6 +17,7 @@ mod json;
 mod json_condition;
 #[cfg(feature = "serde")]
 mod json_dynamic;
+mod names;
 mod run;
 mod validate;
 mod wire;
@@ -81,8 +82,9 @@ impl Schema {
 
     /// Validates a schema from outside.
     ///
-    /// A schema may be 32 levels deep and have 32768 parts; names have up to 255 bytes and no
-    /// control characters; lengths are below 2^32, vectors have up to 64 components; a condition
+    /// A schema may be 32 levels deep and have 32768 parts; names have up to 255 bytes,
+    /// something to see and no control characters; lengths are below 2^32, vectors have up to 64
+    /// components; a condition
     /// names earlier fields, and is up to 24 levels deep.
     ///
     /// ```
@@ -188,17 +190,15 @@ impl Schema {
         value: &Dynamic,
         buffer: &'b mut [u8],
     ) -> Result<&'b [u8], DynamicError> {
+        let capacity = buffer.len() as u64 * 8;
         let mut stream = WriteStream::new(buffer);
         let (Ok(()), error) = Walk::root(&self.root, &mut value.clone(), &mut stream);
-        let capacity = buffer.len() as u64 * 8;
         match error {
             Some(error) => Err(error),
             None => stream.finish().map_err(|refused| self.explain_write(refused, value, capacity)),
         }
     }
 
-    /// Like [`encode`](Self::encode), into a vector of the right length.
-    fn encode_to_vec(&self, value: &Dynamic) -> Result<Vec<u8>, DynamicError> {
     /// Names the value that was refused, by writing the tree again into a buffer of as many bits.
     #[cold]
     fn explain_write(&self, refused: WriteError, value: &Dynamic, capacity: u64) -> DynamicError {
@@ -208,6 +208,8 @@ impl Schema {
         DynamicError::Value(ExplainedError::new(kind, bit, trace))
     }
 
+    /// Like [`encode`](Self::encode), into a vector of the right length.
+    fn encode_to_vec(&self, value: &Dynamic) -> Result<Vec<u8>, DynamicError> {
         let most = MeasureStream::bits_of(|stream| self.serialize(value, stream));
         let mut buffer = alloc::vec![0; most.div_ceil(8) as usize];
         let length = self.encode(value, &mut buffer)?.len();

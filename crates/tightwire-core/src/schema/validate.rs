@@ -10,6 +10,7 @@ use alloc::string::{String, ToString};
 use super::condition::{has_value, resolve};
 use super::error::SchemaError;
 use super::hints;
+use super::names::{is_control, is_invisible};
 use super::run::root_name;
 use crate::stream::{Condition, Field, Int, MAX_DIMENSIONS, Name, Number, Op, Shape, derived};
 
@@ -275,8 +276,11 @@ impl Validation {
             return Err(format!("a name has 1 to {MAX_NAME} bytes, not {}", name.len()));
         }
         // Names are shown to people, and a terminal interprets control characters.
-        if name.chars().any(char::is_control) {
+        if name.chars().any(is_control) {
             return Err(format!("the name {name:?} has a control character in it"));
+        }
+        if name.chars().all(is_invisible) {
+            return Err(format!("nothing of the name {name:?} can be seen"));
         }
         Ok(())
     }

@@ -99,7 +99,7 @@ use super::{
 /// outside the type, a missing bound, a resolution of zero, a `when` over a later field, or an
 /// unknown attribute. Also refused are a type that contains itself, since a packet could nest it
 /// until the stack overflows; types nested more than 32 levels deep; a `max_len` of 2^32; and a
-/// name that is empty, has more than 255 bytes or contains a control character.
+/// name of which nothing can be seen, that has more than 255 bytes or contains a control character.
 ///
 /// The macro sees names, not types: it takes `Vec`, `Option`, `Box` and `String` for those of the
 /// standard library, unless the path says otherwise, as in `geometry::Vec<f32>`. A type of your own

@@ -142,6 +142,16 @@ fn names_are_short_and_harmless() {
     assert!(!accepts(&"n".repeat(256)));
     assert!(!accepts(""));
     assert!(!accepts("\u{1b}[2J"));
+    // The direction of the text around it, and lines.
+    assert!(!accepts("chat\u{202e}") && !accepts("\u{2067}chat") && !accepts("a\u{2028}b"));
+    // Nothing of these can be seen.
+    assert!(!accepts(" ") && !accepts("\u{200b}\u{feff}") && !accepts("\u{3000}\u{ad}"));
+    // An astronaut has a joiner within, and a Persian word a non-joiner.
+    assert!(
+        accepts("\u{1f469}\u{200d}\u{1f680}")
+            && accepts("\u{645}\u{6cc}\u{200c}\u{62e}\u{648}")
+            && accepts(" x")
+    );
 }
 
 #[cfg(feature = "serde")]
