@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use tightwire::Delivery;
 use tightwire::link::{Bandwidth, LinkConfig};
 use tightwire::quic::{Certificate, Network, Quic, QuicConfig, SimulatedSocket, Trust};
 use tightwire::transport::{Connection, Event, Transport};
+use tightwire::{Client, Context, Delivery, Message, Server, SessionConfig, Wire};
 
 use crate::common::seed;
 
@@ -75,6 +75,57 @@ fn state_age_equals_link_latency_also_under_loss() {
         assert_eq!(ages.median, LATENCY, "{loss}");
         assert!(ages.worst <= Duration::from_millis(worst), "{ages:?}");
         assert!(ages.arrived as f64 > 3600.0 * (1.0 - loss - 0.03), "{ages:?}");
+    }
+}
+
+/// The time at which it was sent, in milliseconds.
+#[derive(Wire, Message, Default)]
+struct Stamp {
+    sent: u64,
+}
+
+/// A game receives, steps, sends and transmits in one frame. If a session received and transmitted in
+/// one call, what is sent after it would wait for the next frame.
+#[test]
+fn a_message_of_a_session_takes_the_latency_of_the_link_and_no_frame_more() {
+    const FRAME: u64 = 17;
+    let (client, server) = pair(LinkConfig { latency: LATENCY, ..LinkConfig::default() }, 1);
+    let config = SessionConfig::new("arena", "1.0");
+    let arrived = |stamp: &Stamp, context: &mut Context<'_, Vec<u64>>| {
+        context.state.push(stamp.sent);
+    };
+    let server = Server::builder(config.clone()).handle(arrived).open_to_anyone().build(server);
+    let client = Client::builder(config).handle(arrived).build(client);
+    let (mut server, mut client) = (server.unwrap(), client.unwrap());
+    let (mut to_server, mut to_client) = (Vec::new(), Vec::new());
+    let mut ages = [Vec::new(), Vec::new()];
+    for millisecond in 0..20_000 {
+        let now = Duration::from_millis(millisecond);
+        // Both look at what came in each millisecond, and send as often as a game does.
+        let stamp = (millisecond % FRAME == 0).then_some(Stamp { sent: millisecond });
+        server.receive(now, &mut to_server);
+        if let (Some(stamp), Some(peer)) = (&stamp, server.peers().next()) {
+            server.send(peer, stamp, Delivery::Reliable).unwrap();
+        }
+        if stamp.is_some() {
+            server.transmit(now);
+        }
+        client.receive(now, &mut to_client);
+        if let (Some(stamp), Some(_)) = (&stamp, client.server()) {
+            client.send(stamp, Delivery::Reliable).unwrap();
+        }
+        if stamp.is_some() {
+            client.transmit(now);
+        }
+        for (ages, arrived) in ages.iter_mut().zip([&mut to_server, &mut to_client]) {
+            ages.extend(arrived.drain(..).map(|sent| Duration::from_millis(millisecond - sent)));
+        }
+    }
+    for ages in &mut ages {
+        ages.sort();
+        assert!(ages.len() > 1000, "{} arrived", ages.len());
+        // The first ones wait for the handshake.
+        assert_eq!((ages[0], ages[ages.len() * 9 / 10]), (LATENCY, LATENCY));
     }
 }
 
