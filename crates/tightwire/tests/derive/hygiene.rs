@@ -256,13 +256,65 @@ pub mod linted {
 mod constants {
     #![allow(non_upper_case_globals, dead_code)]
 
-    const low: usize = 4;
-    const high: usize = 5;
+    macro_rules! all_of {
+        ($($name:ident)*) => { $(const $name: usize = 3;)* };
+    }
 
-    #[derive(tightwire::Wire, Default)]
-    pub(super) struct Ranged {
+    all_of! {
+        low high min max field fields other others rest inner outer first second one last next
+        this value values index count result bits item items element elements len length list
+        name names path state stream target access parts part place run word width range bound
+        bounds ordinal variant variants flag flags number numbers text buffer packet bytes byte
+        serialize describe shape hints error kind size step check when default condition read write
+        writer reader message messages context builder handler position velocity
+        a b c d e f g h i j k l m n o p q r s t u v w x y z
+    }
+
+    #[derive(tightwire::Wire, Default, Clone, PartialEq, Debug)]
+    pub(super) struct Everything {
         #[wire(range = 0..=100)]
-        pub(super) value: u8,
+        pub(super) x: u8,
+        #[wire(range = low..=high)]
+        pub(super) y: usize,
+        #[wire(max_len = 9)]
+        pub(super) text: String,
+        #[wire(max_len = 9, range = 0..=100)]
+        pub(super) list: Vec<u8>,
+        pub(super) flag: bool,
+        #[wire(when = self.flag && self.x > 3, min = -1.0, max = 1.0, resolution = 0.1)]
+        pub(super) position: [f32; 3],
+        #[wire(when = self.flag)]
+        pub(super) value: Option<u8>,
+        #[wire(check = "here")]
+        pub(super) other: (u8, bool),
+        #[wire(smallest_three = 9)]
+        pub(super) rest: [f32; 4],
+        pub(super) kind: Kind,
+    }
+
+    #[derive(tightwire::Wire, Default, Clone, PartialEq, Debug)]
+    pub(super) enum Kind {
+        #[default]
+        None,
+        Named {
+            x: u8,
+            #[wire(when = self.x > 3)]
+            y: u16,
+            #[wire(when = self.x > 3, max_len = 3)]
+            text: String,
+        },
+        Tuple(
+            u8,
+            #[wire(when = self.0 == 1, max_len = 3)] Vec<u8>,
+            #[wire(when = self.0 == 1)] Option<Box<u8>>,
+        ),
+    }
+
+    #[derive(tightwire::Wire, tightwire::Message, Default, Clone, PartialEq, Debug)]
+    pub(super) struct Hello {
+        pub(super) x: u8,
+        pub(super) flag: bool,
+        pub(super) all: Everything,
     }
 }
 
@@ -350,6 +402,42 @@ fn types_can_have_the_names_of_others() -> Result<(), Box<dyn core::error::Error
     Ok(())
 }
 
+#[test]
+fn constants_can_have_any_names() -> Result<(), Box<dyn core::error::Error>> {
+    use constants::{Everything, Hello, Kind};
+    let kinds = [
+        Kind::None,
+        Kind::Named { x: 7, y: 9, text: "ab".into() },
+        Kind::Named { x: 3, y: 0, text: String::new() },
+        Kind::Tuple(1, vec![1, 2], Some(Box::new(3))),
+        Kind::Tuple(0, vec![], None),
+    ];
+    for kind in kinds {
+        let all = Everything {
+            x: 50,
+            y: 3,
+            text: "abc".into(),
+            list: vec![1, 2],
+            flag: true,
+            position: [0.0; 3],
+            value: Some(3),
+            other: (1, true),
+            rest: [0.0, 0.0, 0.0, 1.0],
+            kind,
+        };
+        let hello = Hello { x: 1, flag: true, all };
+        let mut buffer = [0; 256];
+        let packet = tightwire::encode(&hello, &mut buffer)?;
+        let read = tightwire::decode::<Hello>(packet)?;
+        let written = (&read.all.kind, &read.all.text, &read.all.list, read.all.value);
+        let given = (&hello.all.kind, &hello.all.text, &hello.all.list, hello.all.value);
+        assert_eq!(written, given);
+        let schema = tightwire::schema::Schema::new(<Hello as tightwire::Wire>::describe());
+        assert!(schema.is_ok_and(|schema| schema.decode(packet).is_ok()));
+    }
+    Ok(())
+}
+
 /// Writes, reads and describes a value, so that all generic code is compiled.
 fn round_trip<T: tightwire::Wire>(mut value: T) -> Result<(), Box<dyn core::error::Error>> {
     let mut buffer = [0; 256];
@@ -364,7 +452,6 @@ fn derived_code_does_not_mind_its_surroundings() -> Result<(), Box<dyn core::err
     let list = vec![Box::default(), Box::new(shadowed::Choice::Named("ab".into()))];
     round_trip(shadowed::Derived { flag: false, number: Some(3), list })?;
     round_trip(bare::Derived::default())?;
-    round_trip(constants::Ranged { value: 100 })?;
     round_trip(linted::Only::One { flag: true, more: 1 })?;
     round_trip(linted::Lonely::One)?;
     round_trip(linted::Nothing)?;
