@@ -130,6 +130,12 @@ words() {
         return 1
     fi
     type_names
+    # From this folder cargo finds examples only of the demo, unless it is given their package.
+    found=$(grep -rnE 'cargo run( --release)? --example' README.md docs examples crates --include='*.md' --include='*.rs' || true)
+    if [[ -n $found ]]; then
+        printf '%s\n' "$found" "say whose example it is: -p PACKAGE" >&2
+        return 1
+    fi
     # The map must lead to files that exist.
     local paths name
     paths=$(find crates bench/src fuzz docs examples -name target -prune -o -print)
@@ -305,6 +311,8 @@ test() {
     for example in examples/*.rs crates/bevy_tightwire/examples/*.rs; do
         "$CARGO_TARGET_DIR/debug/examples/$(basename "$example" .rs)" >/dev/null
     done
+    # By the command that the README gives.
+    $(grep -oE 'cargo run -p tightwire-examples --example [a-z0-9_]+' README.md) >/dev/null
     step "release build: refusals, instructions"
     # In the profile of what is counted, so that the library is built once.
     cargo test --quiet --profile bench -p tightwire-instructions --test misuse

@@ -1,7 +1,7 @@
 //! An arena of 32 players and some 200 bullets, over a bad link on a virtual clock.
 //!
-//! `cargo run --release --example arena --features test`. Bots drive and shoot; their own tanks and
-//! bullets are predicted, those of others interpolated. Prints bytes and corrections.
+//! `cargo run --release -p bevy_tightwire --example arena --features test`. Bots drive and shoot; their
+//! own tanks and bullets are predicted, those of others interpolated. Prints bytes and corrections.
 
 use std::time::{Duration, Instant};
 

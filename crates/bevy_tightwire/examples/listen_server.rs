@@ -1,7 +1,7 @@
 //! A listen server: the host plays in the server's own world, and a friend joins.
 //!
-//! `cargo run --example listen_server --features test`. The host's app and the friend's are the same;
-//! a command decides which one it is.
+//! `cargo run -p bevy_tightwire --example listen_server --features test`. The host's app and the
+//! friend's are the same; a command decides which one it is.
 
 use std::time::Duration;
 

@@ -1,10 +1,12 @@
 //! Boxes that players move, predicted and interpolated, over encrypted UDP.
 //!
 //! ```sh
-//! cargo run --example simple_box server 127.0.0.1:7777              # prints its fingerprint
-//! cargo run --example simple_box client 127.0.0.1:7777 FINGERPRINT
-//! cargo run --example simple_box host 127.0.0.1:7777
-//! cargo run --example simple_box                                    # a server and two bots
+//! # Prints its fingerprint.
+//! cargo run -p bevy_tightwire --example simple_box server 127.0.0.1:7777
+//! cargo run -p bevy_tightwire --example simple_box client 127.0.0.1:7777 FINGERPRINT
+//! cargo run -p bevy_tightwire --example simple_box host 127.0.0.1:7777
+//! # A server and two bots.
+//! cargo run -p bevy_tightwire --example simple_box
 //! ```
 //!
 //! It has no window, and bots press the keys; the folder `window` beside `examples` has one.

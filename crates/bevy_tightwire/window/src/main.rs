@@ -7,7 +7,7 @@
 //! cargo run client 127.0.0.1:7777 FINGERPRINT
 //! ```
 //!
-//! A server or a client without a window, `cargo run --example simple_box`, plays with it.
+//! A server or a client without a window, `cargo run -p bevy_tightwire --example simple_box`, plays with it.
 
 /// The prelude of Bevy beside ours: the build fails if both have a name.
 #[allow(unused_imports)]
