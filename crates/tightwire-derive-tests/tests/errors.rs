@@ -12,5 +12,5 @@ fn a_mistake_has_one_message_that_says_what_to_write() {
 #[test]
 fn names_follow_the_rule_of_schemas() {
     let schemas = include_str!("../../tightwire-core/src/schema/names.rs");
-    assert_eq!(include_str!("../src/names.rs"), schemas);
+    assert_eq!(include_str!("../../tightwire-derive/src/names.rs"), schemas);
 }
