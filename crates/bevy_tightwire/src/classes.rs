@@ -13,7 +13,7 @@ use bevy_ecs::resource::Resource;
 use bevy_ecs::world::World;
 use std::collections::HashMap;
 use tightwire::schema::Schema;
-use tightwire::snapshot::{Config, Protocol, ProtocolError};
+use tightwire::snapshot::{Config, LayoutError, Protocol, ProtocolError};
 use tightwire::stream::{Binary, Condition, Field, Number, Op, Shape};
 
 use crate::part::PartCells;
@@ -359,8 +359,9 @@ impl Class {
                 continue;
             };
             if cells.len() != widths[place] {
-                let reason = format!("`{}` has another layout in a class", field.name);
-                return Err(ProtocolError::Layout { class: self.name.clone(), reason });
+                let (path, reason) = (field.name.to_string(), "it has another layout in a class");
+                let error = LayoutError { path, reason: reason.into() };
+                return Err(ProtocolError::Layout { class: self.name.clone(), error });
             }
             let presence = match field.when {
                 Some(_) => Presence::Bit { cell: mask, bit },

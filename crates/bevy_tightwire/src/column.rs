@@ -7,7 +7,7 @@ use bevy_ecs::query::{QueryState, With};
 use bevy_ecs::world::{EntityRef, EntityWorldMut, World};
 use tightwire::ObjectId;
 use tightwire::schema::Schema;
-use tightwire::snapshot::{Config, Protocol, ProtocolError, Row, RowBuffer};
+use tightwire::snapshot::{Config, LayoutError, Protocol, ProtocolError, Row, RowBuffer};
 use tightwire::stream::{ReadStream, Shape, WriteStream};
 
 use crate::client::EntityMap;
@@ -198,7 +198,7 @@ where
         let schema = Schema::new(self.shape());
         let schema = schema.map_err(|error| ProtocolError::Layout {
             class: name.into(),
-            reason: error.to_string(),
+            error: LayoutError { path: error.path, reason: error.reason },
         })?;
         let bytes = schema.max_bits().div_ceil(8) as usize;
         let protocol = Protocol::builder(config).class_of(name, schema).build()?;

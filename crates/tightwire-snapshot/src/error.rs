@@ -113,7 +113,6 @@ impl Error for ProtocolError {
 /// assert_eq!(error.path, "color");
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub struct LayoutError {
     /// Path of the field, as `Player.inventory[3].count`.
     pub path: String,

@@ -105,7 +105,7 @@ fn invalid_trees_are_refused_without_effect() {
     let mut hurt = good.clone();
     *hurt.get_mut("health").unwrap() = 101u64.into();
     let refused = sender.set_dynamic(1, 0, &hurt).unwrap_err();
-    let sentence = "the tree was not set: Player.health at bit 0: 101 is not in 0..=100";
+    let sentence = "the tree was not set: Player.health at bit 75: 101 is not in 0..=100";
     assert_eq!(refused.to_string(), sentence);
     let SetError::Tree { error: DynamicError::Value(field) } = refused else { panic!("{refused}") };
     assert_eq!(field.path().as_deref(), Some("Player.health"));
