@@ -31,6 +31,11 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
         }
         Body::Enum(variants) => serialize_enum(variants),
     };
+    let is_enum = matches!(&item.body, Body::Enum(_)).then(|| {
+        quote!(
+            const IS_ENUM: bool = true;
+        )
+    });
     let is_empty = matches!(&item.body, Body::Struct(fields) if !fields.iter().any(is_used));
     let this = if is_empty { quote!(_) } else { quote!(mut __this) };
     // Not with debug assertions: most such builds are not optimised, and would only get more code.
@@ -66,6 +71,7 @@ pub(crate) fn item(item: &Item<Field>) -> TokenStream {
             const MAX_BITS: u64 = #max_bits;
             const FIXED_BITS: ::tightwire::__private::core::option::Option<u32> = #fixed_bits;
             const DEPTH: u32 = #depth;
+            #is_enum
             #numbers
 
             #inline

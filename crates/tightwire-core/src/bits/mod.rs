@@ -23,22 +23,30 @@ const fn low_mask(width: u32) -> u64 {
 ///
 /// Servers mostly read small packets of varying length. A loop over their bytes would mispredict
 /// its end, so two loads overlap instead; the bits that they share are equal.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(crate) fn short_word(data: &[u8]) -> u64 {
+    let (Some(first), Some(last)) = (data.first_chunk(), data.last_chunk()) else {
+        return shortest_word(data);
+    };
+    let overlap = 8 * (data.len() - 4);
+    let word =
+        u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << overlap;
+    word << (64 - 8 * data.len())
+}
+
+/// [`short_word`] of up to three bytes.
 ///
 /// `"C"` tells the compiler that the call does not unwind, so that no caller needs code and tables to drop
 /// its values then.
+#[cold]
 #[inline(never)]
 #[expect(improper_ctypes_definitions, reason = "only Rust calls it")]
-pub(crate) extern "C" fn short_word(data: &[u8]) -> u64 {
+pub(crate) extern "C" fn shortest_word(data: &[u8]) -> u64 {
     let at = |index: usize| u64::from(data[index]) << (8 * index);
-    let word = match (data.first_chunk(), data.last_chunk()) {
-        (Some(first), Some(last)) => {
-            let overlap = 8 * (data.len() - 4);
-            u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << overlap
-        }
-        _ if data.is_empty() => return 0,
-        _ => at(0) | at(data.len() / 2) | at(data.len() - 1),
-    };
-    word << (64 - 8 * data.len())
+    match data.len() {
+        0 => 0,
+        length => (at(0) | at(length / 2) | at(length - 1)) << (64 - 8 * length),
+    }
 }
 
 /// Whether a byte is zero. Checks eight bytes at a time: names and chat lines are short, and a loop
@@ -57,7 +65,7 @@ pub(crate) fn contains_zero(bytes: &[u8]) -> bool {
 
 /// Returns a number that is not 0 if a byte of the word is zero.
 #[cfg_attr(not(debug_assertions), inline(always))]
-const fn zero_bytes(word: u64) -> u64 {
+pub(crate) const fn zero_bytes(word: u64) -> u64 {
     // A byte borrows from the bit above only if it is zero, or if a lower byte is zero.
     word.wrapping_sub(LOW_BITS) & !word & (LOW_BITS << 7)
 }

@@ -5,7 +5,7 @@
 
 use core::fmt;
 
-use super::{WORD_FIELD, low_mask, short_word};
+use super::{WORD_FIELD, low_mask, short_word, shortest_word};
 
 /// Reads bits from a byte slice of any length, without padding behind it: no load goes past the
 /// end.
@@ -56,6 +56,12 @@ impl<'a> BitReader<'a> {
             None => short_word(data),
         };
         Self { data, last_word, position: 0, end: data.len() as u64 * 8 }
+    }
+
+    /// Like [`new`](Self::new), for packets of which some are longer than a word and some shorter.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn of_any_length(data: &'a [u8]) -> Self {
+        Self::from_parts(data, last_word(data), 0)
     }
 
     /// Number of bits read so far.
@@ -128,6 +134,20 @@ impl<'a> BitReader<'a> {
         };
         self.position += u64::from(width);
         Ok(word >> shift & low_mask(width))
+    }
+
+    /// Like [`read_bits`](Self::read_bits), for a field of at most 8 bits that often comes first in a packet.
+    ///
+    /// There it is read from the first byte, whatever the length of the packet, which is not predictable.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn read_first(&mut self, width: u32) -> Result<u64, BitReadError> {
+        match self.data.first() {
+            Some(&first) if self.position == 0 && width <= 8 => {
+                self.position = u64::from(width);
+                Ok(u64::from(first) & low_mask(width))
+            }
+            _ => self.read_bits(width),
+        }
     }
 
     /// Returns at least the next [`WORD_FIELD`] bits without reading them; `None` if fewer than eight
@@ -274,6 +294,21 @@ impl<'a> BitReader<'a> {
     }
 }
 
+/// Returns the last eight bytes of a packet; a shorter packet is in the upper bytes.
+///
+/// Where the lengths are not predictable, a branch costs more than this: four bytes and more are loaded in
+/// two halves, without one.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn last_word(data: &[u8]) -> u64 {
+    let Some(high) = data.last_chunk() else { return shortest_word(data) };
+    let end = data.len().max(8);
+    let low = *data.get(end - 8..).and_then(<[u8]>::first_chunk).unwrap_or(high);
+    // What both halves have is shifted out of the lower one.
+    let overlap = 8 * (end - data.len());
+    let low = (u64::from(u32::from_le_bytes(low)) << overlap) as u32;
+    u64::from(low) | u64::from(u32::from_le_bytes(*high)) << 32
+}
+
 /// [`BitReader::read_option`] as a call, since the code of two reads would otherwise be repeated for every
 /// option of every type. Returns the position, with [`FAILED`] after a failure, and the value, with
 /// [`IS_SOME`] if there is one.
@@ -343,6 +378,25 @@ mod tests {
                         if fits { Ok(expected) } else { Err(BitReadError) },
                         "{width} bits at bit {start} of {length} bytes",
                     );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_first_field_is_read_like_any_other() {
+        let bytes: Vec<u8> = (0..12u8).map(|i| i.wrapping_mul(151).wrapping_add(89)).collect();
+        for length in 0..bytes.len() {
+            for start in 0..=8 {
+                for width in 0..=8 {
+                    let mut reader = BitReader::new(&bytes[..length]);
+                    let mut first = BitReader::of_any_length(&bytes[..length]);
+                    assert_eq!(first.last_word, reader.last_word);
+                    let skipped = reader.read_bits(start);
+                    assert_eq!(first.read_bits(start), skipped);
+                    let place = (length, start, width);
+                    assert_eq!(first.read_first(width), reader.read_bits(width), "{place:?}");
+                    assert_eq!(first.position, reader.position, "{place:?}");
                 }
             }
         }

@@ -239,9 +239,20 @@ impl<'a> BitWriter<'a> {
         self.store_word();
         let room = self.data.get_mut(start..end)?;
         let mut zeros = zero_bytes(u64::from_le_bytes(*last));
-        for (copy, word) in room.as_chunks_mut().0.iter_mut().zip(text.as_chunks().0) {
-            zeros |= zero_bytes(u64::from_le_bytes(*word));
-            *copy = *word;
+        if text.len() <= 32 {
+            // Four words that overlap as much as needed. The length of a name is not predictable, and the
+            // end of a loop would be mispredicted.
+            for at in [0, 8, 16] {
+                let at = at.min(text.len() - last.len());
+                let word = text.get(at..)?.first_chunk()?;
+                zeros |= zero_bytes(u64::from_le_bytes(*word));
+                *room.get_mut(at..)?.first_chunk_mut()? = *word;
+            }
+        } else {
+            for (copy, word) in room.as_chunks_mut().0.iter_mut().zip(text.as_chunks().0) {
+                zeros |= zero_bytes(u64::from_le_bytes(*word));
+                *copy = *word;
+            }
         }
         *room.last_chunk_mut()? = *last;
         self.end_copy(end, *last);

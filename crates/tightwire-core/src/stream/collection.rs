@@ -102,7 +102,7 @@ pub(super) fn variant<S: Stream>(
         return misuse(stream, "variant: an enum without variants has no values");
     };
     let mut offset = *ordinal as u64;
-    stream.raw_offset(&mut offset, last as u64)?;
+    stream.raw_ordinal(&mut offset, last as u64)?;
     *ordinal = offset as usize;
     Ok(())
 }

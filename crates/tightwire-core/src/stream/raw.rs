@@ -190,6 +190,12 @@ pub trait RawStream: Sized {
         Ok(())
     }
 
+    /// The ordinal of an enum, like [`raw_offset`](Self::raw_offset).
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_ordinal(&mut self, ordinal: &mut u64, last: u64) -> Result<(), Self::Error> {
+        self.raw_offset(ordinal, last)
+    }
+
     /// Names the next operation: see [`Stream::named`](crate::stream::Stream::named).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn name_next(&mut self, name: &str) {

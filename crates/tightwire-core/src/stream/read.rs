@@ -38,6 +38,13 @@ impl<'a> ReadStream<'a> {
         Self { reader: BitReader::new(packet), failure: None, checks: true }
     }
 
+    /// Like [`new`](Self::new), for a packet that begins with the ordinal of an enum: the variant decides the
+    /// length, which is not predictable.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn of_enum(packet: &'a [u8]) -> Self {
+        Self { reader: BitReader::of_any_length(packet), failure: None, checks: true }
+    }
+
     /// Creates a stream from the parts of another one's reader, for an operation that is not inlined.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn from_parts(packet: &'a [u8], last_word: u64, position: u64) -> Self {
@@ -120,6 +127,17 @@ impl RawStream for ReadStream<'_> {
     fn raw_bits(&mut self, value: &mut u64, width: u32) -> Result<(), ReadError> {
         match self.reader.read_bits(width) {
             Ok(bits) => *value = bits,
+            Err(_) => return Err(self.refuse_end()),
+        }
+        Ok(())
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn raw_ordinal(&mut self, ordinal: &mut u64, last: u64) -> Result<(), ReadError> {
+        let start = self.position();
+        match self.reader.read_first(u64::BITS - last.leading_zeros()) {
+            Ok(value) if value > last => return self.refuse_at(ErrorKind::OutOfRange, start),
+            Ok(value) => *ordinal = value,
             Err(_) => return Err(self.refuse_end()),
         }
         Ok(())

@@ -185,6 +185,10 @@ pub trait Wire {
     #[doc(hidden)]
     const NUMBERS: Option<(usize, u64)> = None;
 
+    /// Whether the type is a derived enum, whose variant decides the length of a packet.
+    #[doc(hidden)]
+    const IS_ENUM: bool = false;
+
     /// Whether an array of such values goes into words as a whole: see
     /// [`serialize_elements`](Self::serialize_elements).
     #[doc(hidden)]
@@ -355,7 +359,10 @@ pub fn decode_into<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadErro
 
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn read<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadError> {
-    let mut stream = ReadStream::new(packet);
+    let mut stream = match const { T::IS_ENUM } {
+        true => ReadStream::of_enum(packet),
+        false => ReadStream::new(packet),
+    };
     T::serialize(value.into(), &mut stream)?;
     stream.finish()
 }
