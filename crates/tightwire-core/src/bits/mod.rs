@@ -23,8 +23,12 @@ const fn low_mask(width: u32) -> u64 {
 ///
 /// Servers mostly read small packets of varying length. A loop over their bytes would mispredict
 /// its end, so two loads overlap instead; the bits that they share are equal.
-#[cfg_attr(not(debug_assertions), inline(always))]
-pub(crate) fn short_word(data: &[u8]) -> u64 {
+///
+/// `"C"` tells the compiler that the call does not unwind, so that no caller needs code and tables to drop
+/// its values then.
+#[inline(never)]
+#[expect(improper_ctypes_definitions, reason = "only Rust calls it")]
+pub(crate) extern "C" fn short_word(data: &[u8]) -> u64 {
     let (Some(first), Some(last)) = (data.first_chunk(), data.last_chunk()) else {
         return shortest_word(data);
     };
@@ -35,9 +39,6 @@ pub(crate) fn short_word(data: &[u8]) -> u64 {
 }
 
 /// [`short_word`] of up to three bytes.
-///
-/// `"C"` tells the compiler that the call does not unwind, so that no caller needs code and tables to drop
-/// its values then.
 #[cold]
 #[inline(never)]
 #[expect(improper_ctypes_definitions, reason = "only Rust calls it")]

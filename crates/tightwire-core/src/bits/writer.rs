@@ -414,13 +414,23 @@ extern "C" fn copy_bytes(data: &mut [u8], position: u64, word: u64, bytes: &[u8]
 extern "C" fn copy_text(data: &mut [u8], position: u64, word: u64, text: &[u8]) -> (u64, u64) {
     let mut writer = BitWriter::new(data);
     writer.go_to(position, word);
-    match writer.copy_words(text) {
-        Some(true) => {}
-        Some(false) => return (HAS_ZERO, 0),
-        None if contains_zero(text) => return (HAS_ZERO, 0),
-        None => writer.copy(text),
+    let is_text = if text.len() < 8 {
+        let width = 8 * text.len() as u32;
+        let word = short_word(text).unbounded_shr(u64::BITS - width);
+        writer.align();
+        writer.push(word, width);
+        // The missing bytes are filled with ones, which are not zero.
+        zero_bytes(word | u64::MAX.unbounded_shl(width)) == 0
+    } else if let Some(is_text) = writer.copy_words(text) {
+        is_text
+    } else {
+        writer.copy(text);
+        !contains_zero(text)
+    };
+    match is_text {
+        true => (writer.position(), writer.state.word),
+        false => (HAS_ZERO, 0),
     }
-    (writer.position(), writer.state.word)
 }
 
 /// Flag beyond the end of any packet.

@@ -154,15 +154,40 @@ pub(super) extern "C" fn read_at<T: TextBuffer>(
 /// Replaces the text by the bytes that were read, or returns why not.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn replace_text<T: TextBuffer>(text: &mut T, bytes: &[u8]) -> Option<ErrorKind> {
-    let Some(words) = padded_words(bytes) else {
-        let Ok(read) = core::str::from_utf8(bytes) else { return Some(ErrorKind::MalformedText) };
-        if contains_zero(bytes) {
-            return Some(ErrorKind::InteriorNul);
+    match bytes.len() {
+        0..8 => {
+            let missing = u64::BITS - 8 * bytes.len() as u32;
+            let word = short_word(bytes).unbounded_shr(missing);
+            // `from_utf8` reads two words at once.
+            replace_padded(text, [word | SPACES.unbounded_shl(u64::BITS - missing), SPACES], bytes)
         }
-        return (!text.replace(read)).then_some(ErrorKind::OutOfRange);
-    };
-    // Spaces behind the text change neither whether it is valid nor whether it contains a zero.
-    let padded = core::str::from_utf8(words.as_bytes()).ok();
+        8..=32 => replace_padded(text, padded_words(bytes), bytes),
+        _ => {
+            let Ok(read) = core::str::from_utf8(bytes) else {
+                return Some(ErrorKind::MalformedText);
+            };
+            if contains_zero(bytes) {
+                return Some(ErrorKind::InteriorNul);
+            }
+            (!text.replace(read)).then_some(ErrorKind::OutOfRange)
+        }
+    }
+}
+
+/// Like [`replace_text`], with the same bytes as words that spaces follow: they change neither whether the text
+/// is valid nor whether it contains a zero.
+///
+/// Text in packets is mostly names and short chat lines, at any address. Of those, `from_utf8` looks at byte by
+/// byte what is not aligned, and mispredicts each end; aligned and of a fixed length, it reads them in one
+/// or two steps.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn replace_padded<T: TextBuffer, const N: usize>(
+    text: &mut T,
+    words: [u64; N],
+    bytes: &[u8],
+) -> Option<ErrorKind> {
+    let memory = words.map(u64::to_le);
+    let padded = core::str::from_utf8(memory.as_bytes()).ok();
     let Some(read) = padded.and_then(|padded| padded.get(..bytes.len())) else {
         return Some(ErrorKind::MalformedText);
     };
@@ -172,34 +197,20 @@ fn replace_text<T: TextBuffer>(text: &mut T, bytes: &[u8]) -> Option<ErrorKind> 
     (!text.replace(read)).then_some(ErrorKind::OutOfRange)
 }
 
-/// Returns the bytes of a text as words in the byte order of the memory, with spaces behind it; `None` for a
-/// text that does not fit.
-///
-/// Text in packets is mostly names and short chat lines, at any address. Of those, `from_utf8` looks at byte by
-/// byte what is not aligned, and mispredicts each end; aligned and of a fixed length, it reads them in two steps.
+/// Loads 8 to 32 bytes, with spaces behind them.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn padded_words(bytes: &[u8]) -> Option<[u64; 4]> {
-    const SPACES: u64 = u64::from_le_bytes([b' '; 8]);
-    if bytes.len() > 32 {
-        return None;
-    }
-    let Some(last) = bytes.len().checked_sub(8) else {
-        let missing = u64::BITS - 8 * bytes.len() as u32;
-        let word =
-            short_word(bytes).unbounded_shr(missing) | SPACES.unbounded_shl(u64::BITS - missing);
-        return Some([word, SPACES, SPACES, SPACES].map(u64::to_le));
-    };
-    let mut words = [0; 4];
-    for (index, word) in words.iter_mut().enumerate() {
+fn padded_words(bytes: &[u8]) -> [u64; 4] {
+    core::array::from_fn(|index| {
         // The word that ends with the text, if this one would end behind it.
-        let at = last.min(8 * index);
+        let at = (8 * index).min(bytes.len().saturating_sub(8));
         let missing = 8 * (8 * index - at) as u32;
-        let loaded = u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?);
+        let word = bytes.get(at..).and_then(<[u8]>::first_chunk);
         let spaces = SPACES.unbounded_shl(u64::BITS.saturating_sub(missing));
-        *word = (loaded.unbounded_shr(missing) | spaces).to_le();
-    }
-    Some(words)
+        word.map_or(0, |word| u64::from_le_bytes(*word).unbounded_shr(missing)) | spaces
+    })
 }
+
+const SPACES: u64 = u64::from_le_bytes([b' '; 8]);
 
 /// The number of UTF-16 code units, then each in 32 bits, not aligned.
 pub(super) fn wide_string<S: Stream>(
