@@ -71,5 +71,12 @@ pub(crate) const fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(LOW_BITS) & !word & (LOW_BITS << 7)
 }
 
+/// Whether each byte of the word is an ASCII character, and none is zero.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(crate) const fn is_ascii_without_zero(word: u64) -> bool {
+    // A zero borrows the highest bit of its byte, which no other character of ASCII gets.
+    (word | word.wrapping_sub(LOW_BITS)) & (LOW_BITS << 7) == 0
+}
+
 /// The lowest bit of each byte.
 const LOW_BITS: u64 = u64::MAX / 255;
