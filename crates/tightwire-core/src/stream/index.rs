@@ -4,40 +4,36 @@ use core::hint::{cold_path, select_unpredictable};
 
 use super::{ErrorKind, Stream, Target, misuse};
 
-/// One step of a ladder: differences `min..=max`, after one zero bit for each step before it.
+/// One step of a ladder: differences `min..=max`, after one zero bit for each step before it and a one bit.
 #[derive(Clone, Copy)]
 struct LadderStep {
     min: u64,
     max: u64,
+    /// Bits of the step with those in front of it. A table, since the next read waits for this number.
+    bits: u32,
 }
 
-impl LadderStep {
-    /// Width of a difference within the step.
-    const fn width(self) -> u32 {
-        u64::BITS - (self.max - self.min).leading_zeros()
+type Ladder = [LadderStep; STEPS as usize];
+
+/// Creates the ladder whose first step is the difference 1, and each other one ends at its `max`.
+const fn ladder(max: [u64; STEPS as usize]) -> Ladder {
+    let mut steps = [LadderStep { min: 1, max: 1, bits: 1 }; STEPS as usize];
+    let mut place = 1;
+    while place < max.len() {
+        let (min, max) = (max[place - 1] + 1, max[place]);
+        let bits = place as u32 + 1 + u64::BITS - (max - min).leading_zeros();
+        steps[place] = LadderStep { min, max, bits };
+        place += 1;
     }
+    steps
 }
 
 /// Number of steps of both ladders, before the one for every larger difference.
 const STEPS: u32 = 6;
 
-const OBJECT_INDEX: [LadderStep; STEPS as usize] = [
-    LadderStep { min: 1, max: 1 },
-    LadderStep { min: 2, max: 5 },
-    LadderStep { min: 6, max: 13 },
-    LadderStep { min: 14, max: 29 },
-    LadderStep { min: 30, max: 61 },
-    LadderStep { min: 62, max: 125 },
-];
+const OBJECT_INDEX: Ladder = ladder([1, 5, 13, 29, 61, 125]);
 
-const INT_RELATIVE: [LadderStep; STEPS as usize] = [
-    LadderStep { min: 1, max: 1 },
-    LadderStep { min: 2, max: 6 },
-    LadderStep { min: 7, max: 23 },
-    LadderStep { min: 24, max: 280 },
-    LadderStep { min: 281, max: 4377 },
-    LadderStep { min: 4378, max: 69914 },
-];
+const INT_RELATIVE: Ladder = ladder([1, 6, 23, 280, 4377, 69914]);
 
 /// Position of a difference on a ladder.
 enum Rung {
@@ -156,7 +152,7 @@ pub(super) fn int_relative<S: Stream>(
 fn rung<S: Stream>(
     stream: &mut S,
     difference: u64,
-    ladder: &[LadderStep; STEPS as usize],
+    ladder: &Ladder,
     beyond: Option<(u64, u64)>,
     start: u64,
 ) -> Result<Rung, S::Error> {
@@ -165,7 +161,7 @@ fn rung<S: Stream>(
         let (mut code, width) = match (ladder.get(zeros as usize), beyond) {
             (Some(step), _) => {
                 let offset = difference - step.min;
-                ((1u64 << zeros) | offset << (zeros + 1), zeros + 1 + step.width())
+                ((1u64 << zeros) | offset << (zeros + 1), step.bits)
             }
             (None, Some((number, span))) if number <= span => {
                 (number << STEPS, STEPS + u64::BITS - span.leading_zeros())
@@ -187,17 +183,12 @@ fn rung<S: Stream>(
 
 /// Takes a rung and its width from the next bits; `None` if it is to be refused.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn rung_ahead(
-    word: u64,
-    ladder: &[LadderStep; STEPS as usize],
-    beyond: Option<(u64, u64)>,
-) -> Option<(Rung, u32)> {
+fn rung_ahead(word: u64, ladder: &Ladder, beyond: Option<(u64, u64)>) -> Option<(Rung, u32)> {
     let zeros = (word | 1 << STEPS).trailing_zeros();
     if let Some(step) = ladder.get(zeros as usize) {
-        let offset = word >> (zeros + 1) & ((1 << step.width()) - 1);
+        let offset = (word & ((1 << step.bits) - 1)) >> (zeros + 1);
         let is_in_range = offset <= step.max - step.min;
-        return is_in_range
-            .then_some((Rung::Difference(step.min + offset), zeros + 1 + step.width()));
+        return is_in_range.then_some((Rung::Difference(step.min + offset), step.bits));
     }
     let span = beyond?.1;
     let width = u64::BITS - span.leading_zeros();
@@ -211,7 +202,7 @@ fn slow_rung<S: Stream>(
     stream: &mut S,
     difference: u64,
     mut zeros: u32,
-    ladder: &[LadderStep; STEPS as usize],
+    ladder: &Ladder,
     beyond: Option<(u64, u64)>,
     start: u64,
 ) -> Result<Rung, S::Error> {
