@@ -120,7 +120,12 @@ impl Selection {
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         let is_listed = self.few.len() == self.count;
         let words = if is_listed { &[] } else { &*self.words };
-        Indices { few: self.few.iter(), words, word: 0, next_word: 0 }
+        Indices {
+            few: self.few.iter(),
+            words: words.iter(),
+            word: 0,
+            base: 0_usize.wrapping_sub(64),
+        }
     }
 }
 
@@ -209,10 +214,11 @@ impl Selection {
 struct Indices<'a> {
     /// The indices of a selection that is listed; `words` is empty then.
     few: core::slice::Iter<'a, u32>,
-    words: &'a [u64],
-    /// Bits left of the word before `next_word`.
+    words: core::slice::Iter<'a, u64>,
+    /// Bits left of the last word.
     word: u64,
-    next_word: usize,
+    /// Index of the first bit of that word.
+    base: usize,
 }
 
 impl Iterator for Indices<'_> {
@@ -222,13 +228,13 @@ impl Iterator for Indices<'_> {
     fn next(&mut self) -> Option<usize> {
         while self.word == 0 {
             // Words come first: if there are many indices, the list is empty and costs nothing.
-            let Some(&word) = self.words.get(self.next_word) else {
+            let Some(&word) = self.words.next() else {
                 return self.few.next().map(|&index| index as usize);
             };
             self.word = word;
-            self.next_word += 1;
+            self.base = self.base.wrapping_add(64);
         }
-        let index = self.next_word * 64 - 64 + self.word.trailing_zeros() as usize;
+        let index = self.base + self.word.trailing_zeros() as usize;
         self.word &= self.word - 1;
         Some(index)
     }
