@@ -15,6 +15,7 @@ mod rewind;
 mod rewind_tests;
 mod rows;
 mod spawn;
+mod timer;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

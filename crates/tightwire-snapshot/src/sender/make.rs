@@ -8,6 +8,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::timer::Timer;
 use super::{ReceiverId, Sender, Snapshot};
 use crate::auto_level::{Cut, MadeSnapshot};
 use crate::baseline::SenderBaseline;
@@ -50,6 +51,8 @@ pub(super) struct Maker {
     released: Vec<u32>,
     /// Places of the bodies that were coded before the last `settle`.
     places: Vec<u32>,
+    /// Time of coding bodies.
+    pub(super) timer: Timer,
 }
 
 /// Limits of a packet.
@@ -269,7 +272,7 @@ impl Maker {
         room: usize,
     ) -> Option<BodyPlace> {
         let SenderParts { protocol, store, bodies, is_shared, .. } = world;
-        let Self { selection, updates, scratch, spares, coded, .. } = self;
+        let Self { selection, updates, scratch, spares, coded, timer, .. } = self;
         let chosen = &selection.chosen;
         let request = BodyRequest { view, chosen, is_complete, is_shared };
         let serial = bodies.baseline_serial(view);
@@ -282,9 +285,9 @@ impl Maker {
             None => {
                 push_updates(updates, store, chosen)?;
                 let baseline = SenderBaseline::new(store, view, chosen);
-                coded.push(
-                    bodies.code(protocol, request, updates, &baseline, scratch, spares, room),
-                );
+                coded.push(timer.measure(|| {
+                    bodies.code(protocol, request, updates, &baseline, scratch, spares, room)
+                }));
                 BodyPlace::Coded(coded.len() - 1)
             }
         };

@@ -79,6 +79,7 @@ impl Sender {
         let mut spares = Vec::new();
         bodies.take_spares(count, &mut spares);
         makers.resize_with(rayon::current_num_threads().max(1), Maker::default);
+        makers.iter_mut().for_each(|maker| maker.timer.clock = self.maker.timer.clock);
         let is_shared = true;
         let world = SenderParts { protocol, store, relevancy, bodies, epoch: *epoch, is_shared };
         run(world, running, spares, &mut makers);

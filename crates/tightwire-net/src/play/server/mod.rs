@@ -201,6 +201,19 @@ impl<I: PlayerInput, T: Transport> Server<I, T> {
         self.session.transmit(now);
     }
 
+    /// Sets the clock by which [`coding_time`](Self::coding_time) is measured: see
+    /// [`Sender::set_clock`](tightwire_snapshot::Sender::set_clock).
+    pub fn set_clock(&mut self, clock: fn() -> Duration) {
+        self.world.sender.set_clock(clock);
+    }
+
+    /// Time that was spent on coding snapshots since [`set_clock`](Self::set_clock), a part of that of
+    /// [`send`](Self::send).
+    #[must_use]
+    pub fn coding_time(&self) -> Duration {
+        self.world.sender.coding_time()
+    }
+
     fn refill_budgets(&mut self, now: Duration) {
         let Self { session, world, .. } = self;
         for player in world.players.values_mut() {
