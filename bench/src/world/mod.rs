@@ -5,8 +5,9 @@ mod timed;
 
 use crate::counting::live_bytes;
 use crate::harness::{Length, median};
-use scenes::{Scene, Steer};
+use scenes::{Scene, Stage, Steer};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 use tightwire::link::LinkConfig;
 use tightwire::play::{Client, ClientConfig, Server, ServerConfig};
@@ -21,6 +22,9 @@ const RECEIVERS: [usize; 4] = [1, 16, 64, 200];
 
 const FRAME: Duration = Duration::from_nanos(1_000_000_000 / 60 + 1);
 
+/// Start of the clock that measures coding.
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+
 /// Ticks before the measured ones: all clients join, and get the world.
 const WARM_UP: u32 = 120;
 
@@ -32,8 +36,10 @@ const HOST: &str = "game.example";
 struct Layers {
     /// Changed objects, set by the game.
     set: Duration,
-    /// Dirty objects are chosen and coded, for all receivers.
-    snapshots: Duration,
+    /// Dirty objects are found and ordered for all receivers, and the sent ones recorded.
+    select: Duration,
+    /// The dirty objects are coded, for all receivers.
+    encode: Duration,
     /// Inputs and acks are read, and the inputs of the tick chosen.
     messages: Duration,
     quic: Duration,
@@ -43,7 +49,7 @@ struct Layers {
 
 /// A world with a number of receivers.
 struct Entry {
-    scene: Scene,
+    scene: &'static str,
     network: &'static str,
     receivers: usize,
     ticks: Vec<Layers>,
@@ -67,12 +73,13 @@ pub fn run(length: Length, json: bool) -> Vec<String> {
     if !json {
         println!("{NAME}: a play server over QUIC, microseconds of a tick (medians of {ticks})");
         println!(
-            "{:<11}{:<11}{:>9}{:>9}{:>11}{:>10}{:>9}{:>9}{:>9}{:>13}{:>9}{:>13}",
+            "{:<11}{:<11}{:>9}{:>9}{:>9}{:>9}{:>10}{:>9}{:>9}{:>9}{:>13}{:>9}{:>13}",
             "",
             "network",
             "receivers",
             "set",
-            "snapshots",
+            "select",
+            "encode",
             "messages",
             "quic",
             "system",
@@ -83,9 +90,9 @@ pub fn run(length: Length, json: bool) -> Vec<String> {
         );
     }
     let mut lines = Vec::new();
-    for scene in Scene::ALL {
+    for scene in Scene::all() {
         for &receivers in receivers {
-            for entry in [simulated(scene, receivers, ticks), sockets(scene, receivers, ticks)] {
+            for entry in [simulated(&scene, receivers, ticks), sockets(&scene, receivers, ticks)] {
                 match json {
                     true => lines.push(to_json(&entry)),
                     false => print(&entry),
@@ -99,17 +106,20 @@ pub fn run(length: Length, json: bool) -> Vec<String> {
     lines
 }
 
-/// Measures over a simulated network with a round trip of 100 ms.
-fn simulated(scene: Scene, receivers: usize, ticks: u32) -> Entry {
+/// Measures over a simulated network with a round trip of 100 ms, 10 ms of jitter and 1% loss: each receiver
+/// has acked other snapshots.
+fn simulated(scene: &Scene, receivers: usize, ticks: u32) -> Entry {
     let latency = Duration::from_millis(50);
-    let network = Network::new(LinkConfig { latency, ..LinkConfig::default() }, 1);
+    let jitter = Duration::from_millis(10);
+    let network =
+        Network::new(LinkConfig { latency, jitter, loss: 0.01, ..LinkConfig::default() }, 1);
     let address =
         |number: usize| SocketAddr::from(([10, 0, (number >> 8) as u8, number as u8], 7777));
     measure(scene, "simulated", receivers, ticks, |number| network.socket(address(number)))
 }
 
 /// Measures over sockets of this machine.
-fn sockets(scene: Scene, receivers: usize, ticks: u32) -> Entry {
+fn sockets(scene: &Scene, receivers: usize, ticks: u32) -> Entry {
     let any_port = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
     let socket = |number| match number {
         0 => Udp::server(any_port),
@@ -119,7 +129,7 @@ fn sockets(scene: Scene, receivers: usize, ticks: u32) -> Entry {
 }
 
 fn measure<S: Socket>(
-    scene: Scene,
+    scene: &Scene,
     network: &'static str,
     receivers: usize,
     ticks: u32,
@@ -151,9 +161,18 @@ fn measure<S: Socket>(
         scene.game().connect(ClientConfig::default(), &[], end).expect("a client")
     };
     let mut clients: Vec<Guest<S>> = (1..=receivers).map(connect).collect();
-    let (mut entry, mut flying, mut before) = (
-        Entry { scene, network, receivers, ticks: Vec::new(), payload: 0, datagrams: 0, memory: 0 },
-        Vec::new(),
+    server.set_clock(|| START.elapsed());
+    let (mut entry, mut stage, mut before) = (
+        Entry {
+            scene: scene.name,
+            network,
+            receivers,
+            ticks: Vec::new(),
+            payload: 0,
+            datagrams: 0,
+            memory: 0,
+        },
+        Stage::default(),
         (0, 0),
     );
     for tick in 1..=WARM_UP + ticks {
@@ -161,7 +180,7 @@ fn measure<S: Socket>(
         if tick == WARM_UP + 1 {
             before = (sent(&server), in_socket.bytes());
         }
-        let layers = serve(&mut server, now, tick, scene, &mut flying, [&in_transport, &in_socket]);
+        let layers = serve(&mut server, now, tick, scene, &mut stage, [&in_transport, &in_socket]);
         if tick > WARM_UP {
             entry.ticks.push(layers);
         }
@@ -197,8 +216,8 @@ fn serve<S: Socket>(
     server: &mut Host<S>,
     now: Duration,
     tick: u32,
-    scene: Scene,
-    flying: &mut Vec<tightwire::ObjectId>,
+    scene: &Scene,
+    stage: &mut Stage,
     inside: [&Spent; 2],
 ) -> Layers {
     let [transport, socket] = inside.map(Spent::time);
@@ -209,17 +228,19 @@ fn serve<S: Socket>(
     let received = start.elapsed();
     let receiving = inside[0].time() - transport;
     let start = Instant::now();
-    scene.set(&mut server.world(), tick, flying);
+    scene.set(&mut server.world(), tick, stage);
     let set = start.elapsed();
-    let before_send = inside[0].time();
+    let (before_send, coded) = (inside[0].time(), server.coding_time());
     let start = Instant::now();
     server.send(now);
     let sent = start.elapsed();
     let sending = inside[0].time() - before_send;
     let system = inside[1].time() - socket;
+    let encode = server.coding_time() - coded;
     Layers {
         set,
-        snapshots: sent.saturating_sub(sending),
+        select: sent.saturating_sub(sending + encode),
+        encode,
         messages: received.saturating_sub(receiving),
         quic: (receiving + sending).saturating_sub(system),
         system,
@@ -227,10 +248,11 @@ fn serve<S: Socket>(
 }
 
 /// Returns the medians of the layers in microseconds.
-fn medians(entry: &Entry) -> [f64; 5] {
-    let layers: [fn(&Layers) -> Duration; 5] = [
+fn medians(entry: &Entry) -> [f64; 6] {
+    let layers: [fn(&Layers) -> Duration; 6] = [
         |tick| tick.set,
-        |tick| tick.snapshots,
+        |tick| tick.select,
+        |tick| tick.encode,
         |tick| tick.messages,
         |tick| tick.quic,
         |tick| tick.system,
@@ -242,10 +264,10 @@ fn medians(entry: &Entry) -> [f64; 5] {
 
 fn print(entry: &Entry) {
     let layers = medians(entry);
-    let [set, snapshots, messages, quic, system] = layers;
+    let [set, select, encode, messages, quic, system] = layers;
     println!(
-        "{:<11}{:<11}{:>9}{set:>9.1}{snapshots:>11.1}{messages:>10.1}{quic:>9.1}{system:>9.1}{:>9.1}{:>13}{:>9}{:>13}",
-        entry.scene.name(),
+        "{:<11}{:<11}{:>9}{set:>9.1}{select:>9.1}{encode:>9.1}{messages:>10.1}{quic:>9.1}{system:>9.1}{:>9.1}{:>13}{:>9}{:>13}",
+        entry.scene,
         entry.network,
         entry.receivers,
         layers.iter().sum::<f64>(),
@@ -256,19 +278,20 @@ fn print(entry: &Entry) {
 }
 
 fn to_json(entry: &Entry) -> String {
-    let [set, snapshots, messages, quic, system] = medians(entry);
+    let [set, select, encode, messages, quic, system] = medians(entry);
     format!(
         concat!(
             r#"{{"packet":"{}","scene":"{}","network":"{}","receivers":{},"set_us":{:.2},"#,
-            r#""snapshots_us":{:.2},"messages_us":{:.2},"quic_us":{:.2},"system_us":{:.2},"#,
+            r#""select_us":{:.2},"encode_us":{:.2},"messages_us":{:.2},"quic_us":{:.2},"system_us":{:.2},"#,
             r#""payload_per_second":{},"datagram_bytes_per_second":{},"memory":{}}}"#
         ),
         NAME,
-        entry.scene.name(),
+        entry.scene,
         entry.network,
         entry.receivers,
         set,
-        snapshots,
+        select,
+        encode,
         messages,
         quic,
         system,
