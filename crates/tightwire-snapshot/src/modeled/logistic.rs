@@ -5,7 +5,7 @@
 //! here. No lane is NaN or out of the range of the integer that it is converted to, since machines
 //! convert those differently.
 
-use wide::{bytemuck, f32x8, i32x8};
+use wide::{bytemuck, f32x4, f32x8, i32x8};
 
 /// Fraction bits of distances from the mean, which are in octaves of the tail: as many as a `f32`
 /// has, so that a distance is an exponent and a mantissa.
@@ -48,6 +48,16 @@ fn from_bits(bits: i32x8) -> f32x8 {
 pub(super) fn sum(x: f32x8) -> f32 {
     let [a, b, c, d, e, f, g, h] = x.to_array();
     ((a + e) + (c + g)) + ((b + f) + (d + h))
+}
+
+/// Returns the [`sum`]s of two vectors.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn sums(x: f32x8, y: f32x8) -> [f32; 2] {
+    let [x, y]: [[f32x4; 2]; 2] = bytemuck::cast([x, y]);
+    let ([a, b, c, d], [e, f, g, h]) = ((x[0] + x[1]).to_array(), (y[0] + y[1]).to_array());
+    let [a, b, e, f] = (f32x4::new([a, b, e, f]) + f32x4::new([c, d, g, h])).to_array();
+    let [x, y, ..] = (f32x4::new([a, e, 0.0, 0.0]) + f32x4::new([b, f, 0.0, 0.0])).to_array();
+    [x, y]
 }
 
 #[cfg(test)]

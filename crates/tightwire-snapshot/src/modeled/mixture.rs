@@ -7,7 +7,7 @@
 use alloc::vec::Vec;
 
 use super::bucket::FRACTION;
-use super::logistic::{OCTAVES, cumulative, density, exp2, sum};
+use super::logistic::{OCTAVES, cumulative, density, exp2, sum, sums};
 use super::range_coder::Coder;
 use super::scale::{CHANCE, Range, Scale};
 use super::search::find;
@@ -148,10 +148,10 @@ impl Lanes {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn new(params: &[TableRow], rows: [usize; TABLES], forecast: &Forecast) -> Self {
         let (mut weights, mut widths) = (i16x8::ZERO, i16x8::ZERO);
-        for row in rows {
+        each(rows, |row| {
             weights = weights.saturating_add(params[row].weights.into());
             widths = widths.saturating_add(params[row].widths.into());
-        }
+        });
         let weights = weights.saturating_add(forecast.presence.into());
         let largest = i16x8::splat(weights.reduce_max());
         let weights = exp2(i32x8::ZERO - i32x8::from_i16x8(largest.saturating_sub(weights)));
@@ -173,7 +173,8 @@ impl Lanes {
         // The upper edge of a value is the lower one of the next, also where both are clamped.
         let distances = [self.distances(middle - half), self.distances(middle + half)];
         let cumulative = [cumulative(distances[0]), cumulative(distances[1])];
-        let mixed = [self.mix(cumulative[0]), self.mix(cumulative[1])];
+        let [below, upto] = sums(cumulative[0] * self.weights, cumulative[1] * self.weights);
+        let mixed = [below * self.unit + HALF, upto * self.unit + HALF];
         // Rounding may go a little beyond either end. Clamped as floats, which is one instruction.
         let both = f32x4::from([mixed[0], mixed[1], 0.0, 0.0]);
         let both = both.fast_max(f32x4::ZERO).fast_min(f32x4::splat(WHOLE));
@@ -265,13 +266,24 @@ fn learn(params: &mut [TableRow], rows: [usize; TABLES], lanes: &Lanes, edges: &
     let width_slope = (slope * f32x8::splat(5_120.0)).fast_trunc_int();
     let weight_slope = i16x8::from_i32x8_saturate(weight_slope);
     let width_slope = i16x8::from_i32x8_saturate(width_slope);
-    for row in rows {
+    each(rows, |row| {
         let row = &mut params[row];
         row.weights = step(row.weights, weight_slope, row.rate);
         row.widths = step(row.widths, width_slope, row.rate);
         // Like 1 / n at first.
         row.rate -= ((i32::from(row.rate) * i32::from(row.rate)) >> 20) as i16;
-    }
+    });
+}
+
+/// Calls a function with each row. A loop would be unrolled too late for the compiler to see that an index is
+/// checked twice.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn each([a, b, c, d, e]: [usize; TABLES], mut one: impl FnMut(usize)) {
+    one(a);
+    one(b);
+    one(c);
+    one(d);
+    one(e);
 }
 
 /// Adds `slope * rate`, halved and rounded.
