@@ -3,7 +3,7 @@
 use bevy_ecs::prelude::World;
 use tightwire::ObjectId;
 
-use super::replica::{ClientReplica, Object};
+use super::replica::{Applied, ClientReplica, Object};
 use crate::classes::Replication;
 
 impl ClientReplica {
@@ -37,7 +37,7 @@ impl ClientReplica {
         self.smooth.remove(&id);
         let Ok(mut entity) = world.get_entity_mut(part.entity) else { return };
         for (entry, cells) in replication.columns.iter_mut().zip(&part.cells) {
-            if cells.is_some() {
+            if *cells != Applied::Absent {
                 entry.column.remove(&mut entity);
             }
         }
@@ -48,7 +48,7 @@ impl ClientReplica {
     pub(super) fn orphan_parts(&mut self, id: ObjectId) {
         for &(_, part) in self.parts.range((id, ObjectId(0))..=(id, ObjectId(u32::MAX))) {
             if let Some(object) = self.objects.get_mut(&part) {
-                object.cells.iter_mut().for_each(|cells| *cells = None);
+                object.cells.fill(Applied::Absent);
                 self.waiting.insert(part);
             }
         }

@@ -52,7 +52,7 @@ pub(super) struct Object {
     pub(super) part_of: Option<ObjectId>,
     class: u16,
     /// Cells of each component that were written last, by the place of the component.
-    pub(super) cells: Vec<Option<Vec<u32>>>,
+    pub(super) cells: Vec<Applied>,
     /// The predicted row after the last step.
     pub(super) stepped: RowBuffer,
     /// Tick of that step; `None` before the first.
@@ -61,13 +61,43 @@ pub(super) struct Object {
     pub(super) is_shown: bool,
 }
 
+/// Cells of a component that were written last.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Applied {
+    /// The entity does not have the component.
+    Absent,
+    Cells(Vec<u32>),
+    /// The entity has another value, or none: whatever comes next is written.
+    Stale,
+}
+
+impl Applied {
+    fn is(&self, cells: Option<&[u32]>) -> bool {
+        match self {
+            Self::Absent => cells.is_none(),
+            Self::Cells(applied) => cells == Some(applied),
+            Self::Stale => false,
+        }
+    }
+
+    fn set(&mut self, cells: &[u32]) {
+        match self {
+            Self::Cells(applied) => {
+                applied.clear();
+                applied.extend_from_slice(cells);
+            }
+            _ => *self = Self::Cells(cells.to_vec()),
+        }
+    }
+}
+
 impl Object {
     pub(super) fn new(entity: Entity, columns: usize) -> Self {
         Self {
             entity,
             part_of: None,
             class: u16::MAX,
-            cells: vec![None; columns],
+            cells: vec![Applied::Absent; columns],
             stepped: RowBuffer::default(),
             stepped_at: None,
             is_shown: false,
@@ -86,22 +116,18 @@ impl Object {
         waiting: &mut HashSet<ObjectId>,
     ) {
         let applied = &mut self.cells[column];
-        if applied.as_deref() == cells {
+        if applied.is(cells) {
             return;
         }
         let Some(cells) = cells else {
             if let Ok(mut entity) = world.get_entity_mut(self.entity) {
                 entry.column.remove(&mut entity);
             }
-            *applied = None;
+            *applied = Applied::Absent;
             return;
         };
         match entry.column.write(world, self.entity, cells) {
-            Written::Done => {
-                let place = applied.get_or_insert_default();
-                place.clear();
-                place.extend_from_slice(cells);
-            }
+            Written::Done => applied.set(cells),
             Written::Waits => drop(waiting.insert(id)),
             Written::Refused => log::warn!("the server sent no valid `{}`", entry.name),
         }
@@ -254,14 +280,16 @@ impl ClientReplica {
     ) {
         let Some(object) = self.objects.get_mut(&id) else { return };
         (object.stepped_at, object.is_shown) = (None, false);
-        // All components are written again, since predicted ones have other values.
-        object.cells.iter_mut().for_each(|cells| *cells = None);
         let entity = object.entity;
         if let Ok(mut entity) = world.get_entity_mut(entity) {
             entity.remove::<(Predicted, Simulated)>();
         }
-        for entry in &mut replication.columns {
+        for (entry, applied) in replication.columns.iter_mut().zip(&mut object.cells) {
             entry.column.forget(entity);
+            // Predicted components have other values than those that were written last.
+            if entry.settings.is_predicted && entry.part.is_none() {
+                *applied = Applied::Stale;
+            }
         }
         if !self.show(world, replication, client, id) {
             self.despawn(world, replication, id);
@@ -331,8 +359,8 @@ impl ClientReplica {
                 // A cell with the object's id may be the reference. If it is another number, the
                 // component is only written again.
                 let cells = &mut object.cells[column];
-                if cells.as_ref().is_some_and(|cells| cells.contains(&id.0)) {
-                    *cells = None;
+                if matches!(cells, Applied::Cells(cells) if cells.contains(&id.0)) {
+                    *cells = Applied::Stale;
                     self.waiting.insert(holder);
                 }
             }

@@ -4,7 +4,7 @@ use bevy_ecs::prelude::World;
 use tightwire::ObjectId;
 use tightwire::snapshot::Row;
 
-use super::replica::ClientReplica;
+use super::replica::{Applied, ClientReplica};
 use crate::classes::Replication;
 use crate::column::{Between, Written};
 use crate::face::{ClientFace, Which};
@@ -69,8 +69,7 @@ impl ClientReplica {
                 [Some(before), Some(after)] if before != after => {
                     let between = Between { before, after, fraction };
                     match entry.column.write_between(world, object.entity, between) {
-                        // No cells: whatever comes next is written.
-                        Written::Done => object.cells[column].get_or_insert_default().clear(),
+                        Written::Done => object.cells[column] = Applied::Stale,
                         Written::Waits => drop(self.waiting.insert(id)),
                         Written::Refused => log::warn!("the server sent no valid `{}`", entry.name),
                     }
