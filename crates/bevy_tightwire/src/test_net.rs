@@ -53,7 +53,7 @@ pub struct TestNet {
     pub clients: Vec<App>,
     /// The network between them, whose links can be changed.
     pub network: Network,
-    /// Duration of a frame. Default: 1/120 s.
+    /// Duration of a frame, by which the clock of each app advances. Default: 1/120 s.
     pub frame: Duration,
     certificate: Certificate,
     game: fn(&mut App),
@@ -187,8 +187,11 @@ impl TestNet {
         let end = self.now + time;
         while self.now < end {
             self.now += self.frame;
-            self.server.update();
-            self.clients.iter_mut().for_each(App::update);
+            for app in core::iter::once(&mut self.server).chain(&mut self.clients) {
+                // The frame may have changed, also by `each`.
+                app.insert_resource(TimeUpdateStrategy::ManualDuration(self.frame));
+                app.update();
+            }
             each(self);
         }
     }
