@@ -16,7 +16,7 @@ use crate::client::EntityMap;
 use crate::codec::WireEntities;
 use crate::face::{ClientFace, ServerFace};
 use crate::owner::{ConnectedClient, LocalClient};
-use crate::server::{Clients, Collector, NetSlot};
+use crate::server::{Clients, Collector, NetSlot, Replicated};
 use crate::step::NetTick;
 
 /// Maps the entities in a clone of a message to those on the wire, or back.
@@ -145,17 +145,21 @@ impl<M: NetData, P: Port<M, FromClient<M>>> Channel for ClientChannel<M, P> {
 }
 
 /// Messages of the server to clients.
-pub(crate) struct ServerChannel<M, P> {
+pub(crate) struct ServerChannel<M: Send + Sync + 'static, P> {
     body: Body<M>,
     port: P,
     /// Messages that name entities which this client does not have yet, with the time until which
     /// they wait.
     waiting: Vec<(Duration, M)>,
+    /// Messages that name entities which get their objects with the next tick, with the tick of their
+    /// writing.
+    unsent: Vec<(u32, ToClients<M>)>,
 }
 
 impl<M: NetData, P> ServerChannel<M, P> {
     pub(crate) fn new(delivery: Delivery, mapping: Option<Mapping<M>>, port: P) -> Self {
-        Self { body: Body::new(delivery, mapping), port, waiting: Vec::new() }
+        let body = Body::new(delivery, mapping);
+        Self { body, port, waiting: Vec::new(), unsent: Vec::new() }
     }
 }
 
@@ -166,16 +170,31 @@ impl<M: NetData, P: Port<ToClients<M>, M>> Channel for ServerChannel<M, P> {
 
     fn flush(&mut self, world: &mut World, mut outlet: Outlet<'_>) {
         let name = self.declaration().0;
-        let Self { body, port, .. } = self;
+        let Self { body, port, unsent, .. } = self;
         let mut local = Vec::new();
+        let earlier = core::mem::take(unsent);
+        let tick = world.resource::<NetTick>().tick;
+        if let Outlet::Server(server) = &mut outlet {
+            body.number = server.number_of(name);
+            for (written, sent) in earlier {
+                let is_late = tick > written;
+                if !unsent.is_empty() || !send(world, &mut **server, body, &sent, is_late) {
+                    unsent.push((written, sent));
+                }
+            }
+        }
         port.take(world, &mut |world, sent| {
             let here = local_client(world);
             if here.is_some_and(|here| sent.to.contains(here)) && sent.to != Recipients::Remote {
                 local.extend(copy(body, &sent.message));
             }
-            if let Outlet::Server(server) = &mut outlet {
-                body.number = server.number_of(name);
-                send(world, &mut **server, body, sent);
+            // Those that were written later do not overtake it.
+            if let Outlet::Server(server) = &mut outlet
+                && (!unsent.is_empty() || !send(world, &mut **server, body, sent, false))
+            {
+                let copy = copy(body, &sent.message);
+                let again = |message| (tick, ToClients { to: sent.to, when: sent.when, message });
+                unsent.extend(copy.map(again));
             }
         });
         for message in local {
@@ -219,15 +238,24 @@ fn copy<M: NetData>(body: &mut Body<M>, message: &M) -> Option<M> {
     }
 }
 
+/// Sends a message to its recipients. Returns `false` if it is to be sent after the next tick, when an
+/// entity of it has an object; with `is_late` it is sent in any case.
 fn send<M: NetData>(
     world: &mut World,
     server: &mut dyn ServerFace,
     body: &mut Body<M>,
     sent: &ToClients<M>,
-) {
-    let Some(number) = body.number else { return };
+    is_late: bool,
+) -> bool {
+    let Some(number) = body.number else { return true };
     let collector = world.resource::<Collector>();
-    let id_of = |entity| collector.id_of(*world.get::<NetSlot>(entity)?);
+    let mut is_early = false;
+    let mut id_of = |entity: Entity| {
+        let entity = world.get_entity(entity).ok()?;
+        let slot = entity.get::<NetSlot>();
+        is_early |= slot.is_none() && entity.contains::<Replicated>();
+        collector.id_of(*slot?)
+    };
     let route = Route::from(body.delivery);
     let route = match sent.when {
         When::Now => route,
@@ -238,7 +266,10 @@ fn send<M: NetData>(
     let mut map = |entity| id_of(entity)?.to_wire_entity();
     let mut entities = WireEntities::new(&mut map);
     let mapped = body.mapping.map(|mapping| (mapping.0)(&sent.message, &mut entities));
-    let Some(bytes) = body.encode(mapped.as_ref().unwrap_or(&sent.message)) else { return };
+    if is_early && !is_late {
+        return false;
+    }
+    let Some(bytes) = body.encode(mapped.as_ref().unwrap_or(&sent.message)) else { return true };
     let peer = |entity, client: &ConnectedClient| -> Option<PeerId> {
         client.peer.filter(|_| sent.to.contains(entity))
     };
@@ -249,6 +280,7 @@ fn send<M: NetData>(
             log::warn!("`{}` is not sent: {error}", type_name::<M>());
         }
     }
+    true
 }
 
 impl Recipients {
