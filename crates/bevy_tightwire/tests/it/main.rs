@@ -7,6 +7,7 @@
 #[path = "../../../tightwire-demo/tests/it/browser.rs"]
 mod browser;
 mod cost;
+mod events;
 mod extras;
 mod game;
 mod guide;

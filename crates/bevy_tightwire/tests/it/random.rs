@@ -118,8 +118,10 @@ fn read(
     picked.0.extend(picks.read().map(|pick| (pick.client, pick.message.0)));
 }
 
+type Pair<'w> = (Entity, Option<&'w First>, Option<&'w Second>);
+
 /// No frame shows half of an entity, or half of a change.
-fn never_halves(pairs: Query<(Entity, Option<&First>, Option<&Second>), With<Remote>>) {
+fn never_halves(pairs: Query<Pair, With<Remote>>) {
     for (entity, first, second) in &pairs {
         let numbers = (first.map(|first| first.0), second.map(|second| second.0));
         assert_eq!(numbers.0, numbers.1, "of {entity}");
