@@ -3,6 +3,7 @@
 use bevy_app::{App, FixedPostUpdate, PreUpdate};
 use bevy_ecs::component::{Component, Mutable};
 use bevy_ecs::prelude::*;
+use tightwire::Wire;
 use tightwire::stream::{ReadError, ReadStream, Shape, Stream, WriteStream};
 
 use crate::codec::{Codec, WireEntities};
@@ -11,16 +12,17 @@ use crate::mode::{NetMode, has_authority};
 use crate::plugin::NetworkSet;
 use crate::server::Replicated;
 
-/// A resource as a component of an entity of its own, which is replicated.
+/// A resource as a component of an entity of its own, which is replicated. `None` if the server has
+/// removed the resource: the entity stays, since clients also lose all entities when they reconnect.
 #[derive(Component, Default)]
-pub(crate) struct ResourceCopy<R: Send + Sync + 'static>(R);
+pub(crate) struct ResourceCopy<R: Send + Sync + 'static>(Option<R>);
 
 /// The codec of a [`ResourceCopy`]: that of the resource.
 pub(crate) struct ResourceCodec;
 
 impl<R: NetData> Codec<ResourceCopy<R>> for ResourceCodec {
     fn shape(&self) -> Shape {
-        R::describe()
+        Option::<R>::describe()
     }
 
     fn write(
@@ -37,7 +39,7 @@ impl<R: NetData> Codec<ResourceCopy<R>> for ResourceCodec {
         stream: &mut ReadStream<'_>,
         _: &mut WireEntities<'_>,
     ) -> Result<ResourceCopy<R>, ReadError> {
-        let mut value = R::default();
+        let mut value = None::<R>;
         stream.object(&mut value)?;
         Ok(ResourceCopy(value))
     }
@@ -50,15 +52,17 @@ pub(crate) fn build<R: Resource<Mutability = Mutable> + NetData + Clone>(app: &m
 
 fn publish<R: Resource + NetData + Clone>(
     resource: Option<Res<'_, R>>,
-    mut copies: Query<'_, '_, (Entity, &mut ResourceCopy<R>)>,
+    mut copies: Query<'_, '_, &mut ResourceCopy<R>>,
     mut commands: Commands<'_, '_>,
 ) {
     match (resource, copies.iter_mut().next()) {
-        (Some(resource), Some((_, mut copy))) if resource.is_changed() => copy.0 = resource.clone(),
-        (Some(resource), None) => {
-            commands.spawn((Replicated, ResourceCopy(resource.clone())));
+        (Some(resource), Some(mut copy)) if resource.is_changed() || copy.0.is_none() => {
+            copy.0 = Some(resource.clone());
         }
-        (None, Some((entity, _))) => commands.entity(entity).despawn(),
+        (Some(resource), None) => {
+            commands.spawn((Replicated, ResourceCopy(Some(resource.clone()))));
+        }
+        (None, Some(mut copy)) if copy.0.is_some() => copy.0 = None,
         _ => {}
     }
 }
@@ -71,6 +75,9 @@ fn adopt<R: Resource<Mutability = Mutable> + NetData + Clone>(
     if *mode == NetMode::Client
         && let Some(copy) = copies.iter().next()
     {
-        commands.insert_resource(copy.0.clone());
+        match &copy.0 {
+            Some(value) => commands.insert_resource(value.clone()),
+            None => commands.remove_resource::<R>(),
+        }
     }
 }
