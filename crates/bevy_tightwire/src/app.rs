@@ -130,6 +130,7 @@ impl NetAppExt for App {
             let groups = &mut registrar.registry.groups;
             groups.push(GroupEntry {
                 required: places.clone(),
+                classless: Vec::new(),
                 optional: Vec::new(),
                 derivatives: Vec::new(),
                 filters: Filters::default(),

@@ -131,14 +131,18 @@ impl Replication {
                 columns[*place].settings.audience == Audience::All && columns[*place].part.is_none()
             };
             let (required, more) = group.required.iter().partition(|place| is_for_all(place));
+            let more: Vec<usize> = more;
             group.required = required;
-            group.optional.extend::<Vec<usize>>(more);
+            if group.required.is_empty() {
+                group.classless.clone_from(&more);
+            }
+            group.optional.extend(more);
         }
         // The group with the most components claims first.
         groups
-            .sort_by(|a, b| (b.required.len(), &a.required).cmp(&(a.required.len(), &b.required)));
+            .sort_by(|a, b| (b.required.len(), a.members()).cmp(&(a.required.len(), b.members())));
         groups.dedup_by(|later, first| {
-            let is_same = later.required == first.required;
+            let is_same = later.members() == first.members();
             if is_same {
                 first.filters.merge(&mut later.filters);
                 first.optional.append(&mut later.optional);
@@ -152,7 +156,8 @@ impl Replication {
             widths.push(entry.column.prepare(world, config)?);
         }
         let names = field_names(&columns);
-        let kinds = (0..groups.len()).map(Some).chain([None]);
+        let has_class = |group: &usize| !groups[*group].required.is_empty();
+        let kinds = (0..groups.len()).filter(has_class).map(Some).chain([None]);
         let mut classes: Vec<_> =
             kinds.map(|group| Class::declare(&columns, &names, &groups, group)).collect();
         let axes = columns.iter().map(|entry| entry.column.position_axes()).max().unwrap_or(0);
@@ -181,7 +186,12 @@ impl Replication {
         }
         for group in &groups {
             for component in group.filters.components() {
-                filtered.entry(component).or_default().extend(&group.required);
+                filtered.entry(component).or_default().extend(group.members());
+            }
+            // Without a class, which changes with the loss of a component, the others go one by one.
+            for &place in &group.classless {
+                let others = filtered.entry(columns[place].component).or_default();
+                others.extend(&group.classless);
             }
         }
         let claims = HashMap::new();
@@ -225,11 +235,11 @@ impl Replication {
         claims.entry(archetype.id()).or_insert_with(|| {
             let has = |place: &usize| archetype.contains(columns[*place].component);
             let is_complete = |group: &GroupEntry| {
-                group.required.iter().all(has) && group.filters.pass(archetype)
+                group.members().iter().all(has) && group.filters.pass(archetype)
             };
             let complete: Vec<_> =
                 (0..groups.len()).filter(|&group| is_complete(&groups[group])).collect();
-            let group = complete.first().copied();
+            let group = complete.iter().copied().find(|&group| !groups[group].required.is_empty());
             let kind = group.map_or(Kind::Rest, Kind::Group);
             let class = classes.iter().position(|class| class.kind == kind).unwrap_or(0);
             let is_sent = |place: &usize| {
@@ -275,8 +285,8 @@ impl Class {
             // Entities can have the components of several groups that share none.
             groups.iter().enumerate().any(|(other, entry)| {
                 let is_own = Some(other) == group;
-                let is_beside =
-                    group.is_some() && !entry.required.iter().any(|place| required.contains(place));
+                let is_beside = (group.is_some() || entry.required.is_empty())
+                    && !entry.required.iter().any(|place| required.contains(place));
                 is_own && entry.optional.contains(&place)
                     || is_beside
                         && (entry.required.contains(&place) || entry.optional.contains(&place))

@@ -94,11 +94,22 @@ pub(crate) enum Audience {
 /// A group of components, by their places in the registry.
 #[derive(Clone, Debug)]
 pub(crate) struct GroupEntry {
+    /// Components that every object of the group's class has. If there are none, since all are for
+    /// some clients only, the group has no class of its own.
     pub(crate) required: Vec<usize>,
+    /// All components of a group without a class.
+    pub(crate) classless: Vec<usize>,
     pub(crate) optional: Vec<usize>,
     /// Components that are the rate of change of another component of the group.
     pub(crate) derivatives: Vec<(usize, usize)>,
     pub(crate) filters: Filters,
+}
+
+impl GroupEntry {
+    /// The components that an entity of the group has.
+    pub(crate) fn members(&self) -> &[usize] {
+        if self.required.is_empty() { &self.classless } else { &self.required }
+    }
 }
 
 /// Filters of a registration. Entities that pass one of them are replicated; all, if there is none.
