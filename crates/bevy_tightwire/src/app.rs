@@ -60,7 +60,8 @@ pub trait NetAppExt {
     /// Replicates the value that a component has when it is inserted, and no later change.
     fn replicate_once<C: NetComponent>(&mut self) -> Registration<'_, C>;
 
-    /// Replicates a resource from the server to the clients.
+    /// Replicates a resource from the server to the clients, which insert, change and remove it as the
+    /// server does. When a connection ends, they keep the last value.
     fn replicate_resource<R>(&mut self) -> &mut Self
     where
         R: Resource<Mutability = Mutable> + NetData + Clone;

@@ -9,6 +9,9 @@ use crate::codec::{Codec, WireEntities};
 
 /// The codec of [`Transform`], with a range and a resolution.
 ///
+/// Numbers beyond the range are sent as its end. A transform with one that is not finite is not sent:
+/// the previous one stays, and a warning says so.
+///
 /// ```
 /// use bevy_app::App;
 /// use bevy_tightwire::prelude::*;
