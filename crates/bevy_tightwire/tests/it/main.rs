@@ -6,6 +6,7 @@
 #[allow(dead_code)]
 #[path = "../../../tightwire-demo/tests/it/browser.rs"]
 mod browser;
+mod components;
 mod cost;
 mod events;
 mod extras;
