@@ -8,6 +8,7 @@
 mod browser;
 mod components;
 mod cost;
+mod disputes;
 mod events;
 mod extras;
 mod game;
