@@ -7,6 +7,7 @@
 #[path = "../../../tightwire-demo/tests/it/browser.rs"]
 mod browser;
 mod components;
+mod connection;
 mod cost;
 mod disputes;
 mod events;
