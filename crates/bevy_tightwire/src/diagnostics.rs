@@ -3,6 +3,8 @@
 use bevy_app::{App, Last, Plugin};
 use bevy_diagnostic::{Diagnostic, DiagnosticPath, Diagnostics, RegisterDiagnostic};
 use bevy_ecs::prelude::*;
+use std::collections::HashMap;
+use tightwire::PeerId;
 
 use crate::client::NetClient;
 use crate::owner::ConnectedClient;
@@ -27,7 +29,7 @@ impl NetDiagnosticsPlugin {
     pub const LOSS: DiagnosticPath = DiagnosticPath::const_new("tightwire/loss");
     /// Bytes of the snapshots that a client has received.
     pub const BYTES_IN: DiagnosticPath = DiagnosticPath::const_new("tightwire/bytes_in");
-    /// Bytes of the snapshots that a server has sent, to all clients.
+    /// Bytes of the snapshots that a server has sent, to all clients, also to those that have left.
     pub const BYTES_OUT: DiagnosticPath = DiagnosticPath::const_new("tightwire/bytes_out");
     /// Number of snapshots that differed from a client's prediction.
     pub const CORRECTIONS: DiagnosticPath = DiagnosticPath::const_new("tightwire/corrections");
@@ -49,10 +51,30 @@ impl Plugin for NetDiagnosticsPlugin {
     }
 }
 
+/// Bytes that a server has sent.
+#[derive(Default)]
+struct Sent {
+    total: u64,
+    /// Bytes to each client that is still there.
+    by_peer: HashMap<PeerId, u64>,
+}
+
+impl Sent {
+    fn update(&mut self, now: HashMap<PeerId, u64>) {
+        for (peer, bytes) in &now {
+            let before = self.by_peer.get(peer).copied().unwrap_or(0);
+            // Another server may give the same number to another client, which begins with none.
+            self.total += bytes.checked_sub(before).unwrap_or(*bytes);
+        }
+        self.by_peer = now;
+    }
+}
+
 fn measure(
     client: Option<Res<'_, NetClient>>,
     server: Option<Res<'_, NetServer>>,
     clients: Query<'_, '_, &ConnectedClient>,
+    mut sent: Local<'_, Sent>,
     mut diagnostics: Diagnostics<'_, '_>,
 ) {
     if let Some(client) = client {
@@ -71,8 +93,9 @@ fn measure(
         count(&NetDiagnosticsPlugin::REPLAYED_TICKS, stats.prediction.replayed_ticks);
     }
     if let Some(server) = server {
-        let stats = clients.iter().filter_map(|client| server.0.stats(client.peer?));
-        let bytes: u64 = stats.map(|stats| stats.snapshot_bytes).sum();
-        diagnostics.add_measurement(&NetDiagnosticsPlugin::BYTES_OUT, || bytes as f64);
+        let bytes = |peer| Some((peer, server.0.stats(peer)?.snapshot_bytes));
+        sent.update(clients.iter().filter_map(|client| bytes(client.peer?)).collect());
+        let total = sent.total as f64;
+        diagnostics.add_measurement(&NetDiagnosticsPlugin::BYTES_OUT, || total);
     }
 }

@@ -1,10 +1,8 @@
-//! Lag compensation, resources, transforms, diagnostics.
+//! Lag compensation, resources, transforms.
 
 use bevy_app::{App, FixedUpdate};
-use bevy_diagnostic::{DiagnosticPath, DiagnosticsPlugin, DiagnosticsStore};
 use bevy_ecs::prelude::*;
 use bevy_math::{Quat, Vec3};
-use bevy_tightwire::NetDiagnosticsPlugin;
 use bevy_tightwire::prelude::*;
 use bevy_transform::components::Transform;
 
@@ -18,14 +16,10 @@ struct Round(u16);
 struct SeenBy(Vec<f32>);
 
 fn game(app: &mut App) {
-    app.add_plugins((
-        TightwirePlugins::new("extras", "1.0"),
-        DiagnosticsPlugin,
-        NetDiagnosticsPlugin,
-    ))
-    .init_resource::<SeenBy>()
-    .replicate_resource::<Round>()
-    .add_systems(FixedUpdate, (advance, look).chain().run_if(has_authority));
+    app.add_plugins(TightwirePlugins::new("extras", "1.0"))
+        .init_resource::<SeenBy>()
+        .replicate_resource::<Round>()
+        .add_systems(FixedUpdate, (advance, look).chain().run_if(has_authority));
     app.replicate::<Position>().interpolate();
     app.replicate_once::<Health>();
     let translation = FloatRange::new(-100.0, 100.0, 0.01);
@@ -137,22 +131,4 @@ fn transforms_have_a_range_and_a_resolution() {
     assert!(there.rotation.angle_between(rotation) < 0.01, "{there:?}");
     assert_eq!(there.scale, Vec3::ONE);
     assert_eq!(count::<Remote>(&mut net.clients[0]), 1);
-}
-
-#[test]
-fn diagnostics_tell_how_the_connection_is() {
-    let mut net = net(1, game);
-    net.server.world_mut().spawn((Replicated, Position([0.0, 0.0])));
-    net.run(seconds(3.0));
-    let value = |app: &App, path: &DiagnosticPath| {
-        app.world().resource::<DiagnosticsStore>().get(path).unwrap().value().unwrap()
-    };
-    let round_trip = value(&net.clients[0], &NetDiagnosticsPlugin::ROUND_TRIP);
-    assert!((80.0..180.0).contains(&round_trip), "{round_trip}");
-    let (received, sent) = (
-        value(&net.clients[0], &NetDiagnosticsPlugin::BYTES_IN),
-        value(&net.server, &NetDiagnosticsPlugin::BYTES_OUT),
-    );
-    assert!(received > 100.0 && sent > received, "{received} {sent}");
-    assert_eq!(value(&net.clients[0], &NetDiagnosticsPlugin::CORRECTIONS), 0.0);
 }

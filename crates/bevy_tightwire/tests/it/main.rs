@@ -9,6 +9,7 @@ mod browser;
 mod components;
 mod connection;
 mod cost;
+mod diagnostics;
 mod disputes;
 mod events;
 mod extras;
