@@ -45,7 +45,8 @@ use crate::resource::{self, ResourceCodec, ResourceCopy};
 pub trait NetAppExt {
     /// Replicates a component on every [`Replicated`](crate::Replicated) entity that has it, or
     /// declares a tuple of components that belong together. Entities that have all of these are
-    /// objects of a class of their own, which takes fewer bytes.
+    /// objects of a class of their own, which takes fewer bytes where the entities of each group
+    /// change in their own way.
     ///
     /// A component that is only in tuples is replicated only with the whole of one; register it
     /// alone too if it may come alone.

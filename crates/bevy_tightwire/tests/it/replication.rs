@@ -4,6 +4,7 @@ use bevy_app::App;
 use bevy_ecs::prelude::*;
 use bevy_state::state::State;
 use bevy_tightwire::prelude::*;
+use bevy_tightwire::tightwire::snapshot::Level;
 
 use crate::game::{
     Bullet, Heading, Health, Label, Position, all, count, net, only, positions, seconds,
@@ -228,6 +229,70 @@ fn a_velocity_that_is_declared_as_one_saves_bytes() {
     });
     println!("{declared} bytes of {plain}");
     assert!(declared < plain, "{declared} of {plain}");
+}
+
+#[test]
+fn groups_that_move_in_their_own_ways_take_fewer_bytes_than_loose_components() {
+    /// Flies 40 bodies with all components of a group, beside 40 entities with some of them that move
+    /// in another way.
+    fn bytes(register: fn(&mut App)) -> u64 {
+        let mut net = net(1, register);
+        net.server.add_systems(
+            bevy_app::FixedUpdate,
+            |mut all: Query<(&mut Position, &mut Heading, Has<Bullet>)>, tick: Res<NetTick>| {
+                for (number, (mut position, mut heading, is_bullet)) in (0u8..).zip(&mut all) {
+                    let number = f32::from(number);
+                    // No two bodies and no two ticks are alike.
+                    let noise = (**tick as f32 * (1.7 + number * 0.13)).sin();
+                    if is_bullet {
+                        position.0[0] += 0.3;
+                        position.0[1] += 0.1;
+                    } else {
+                        position.0[0] += 3.0 * noise;
+                        position.0[1] -= 2.0 * noise * noise;
+                        heading.0 = (180.0 + 90.0 * noise) % 360.0;
+                    }
+                }
+            },
+        );
+        let body = |number: u8| (Position([f32::from(number), 0.0]), Heading(90.0));
+        let server = net.server.world_mut();
+        server.spawn_batch((0..40).map(move |number| (Replicated, body(number), Bullet)));
+        server.spawn_batch((0..40).map(move |number| (Replicated, body(number))));
+        net.run(seconds(4.0));
+        let client = &mut net.clients[0];
+        assert_eq!((count::<Bullet>(client), count::<Heading>(client)), (40, 80));
+        bevy_tightwire::client_stats(client.world()).unwrap().snapshot_bytes
+    }
+    fn plugins(app: &mut App, level: Level) {
+        let mut server = TightwireServerPlugin::new("groups", "1.0");
+        server.config.snapshot.level = level;
+        app.add_plugins((server, TightwireClientPlugin::new("groups", "1.0")));
+        app.replicate::<Position>();
+        app.replicate::<Heading>();
+        app.replicate::<Bullet>();
+    }
+    fn group(app: &mut App) {
+        app.replicate::<(Position, Heading, Bullet)>();
+    }
+    let packed = [
+        bytes(|app| plugins(app, Level::Packed)),
+        bytes(|app| {
+            plugins(app, Level::Packed);
+            group(app);
+        }),
+    ];
+    let modeled = [
+        bytes(|app| plugins(app, Level::Modeled)),
+        bytes(|app| {
+            plugins(app, Level::Modeled);
+            group(app);
+        }),
+    ];
+    println!("alone and as a group: packed {packed:?}, modeled {modeled:?} bytes");
+    assert!(packed[1] < 9 * packed[0] / 10, "{packed:?}");
+    // The model learns how an object moves, whatever its class.
+    assert!(modeled[1] < 21 * modeled[0] / 20 && modeled[0] < packed[1], "{modeled:?}");
 }
 
 fn only_health(app: &mut App, health: u8) -> Entity {
