@@ -144,7 +144,7 @@ fn hit(
 }
 
 fn main() {
-    let seconds = 4;
+    let seconds = 3;
     let mut net = TestNet::new(TestNet::bad_link(), 1, PLAYERS, game);
     net.frame = Duration::from_nanos(1_000_000_000 / 60);
     let clock = Instant::now();
@@ -153,10 +153,12 @@ fn main() {
         let world = net.server.world_mut();
         most = most.max(world.query::<&Bullet>().iter(world).count());
     });
-    let mut bytes = 0;
+    let (mut bytes, mut corrected, mut compared) = (0, 0, 0);
     for client in &mut net.clients {
         let stats = client_stats(client.world()).unwrap_or_default();
         bytes += stats.snapshot_bytes;
+        corrected += stats.prediction.mispredicted;
+        compared += stats.prediction.compared;
         let world = client.world_mut();
         assert_eq!(world.query::<&Tank>().iter(world).count(), PLAYERS);
         assert_eq!(world.query_filtered::<&Tank, With<Predicted>>().iter(world).count(), 1);
@@ -165,7 +167,8 @@ fn main() {
     let rate = bytes / seconds / PLAYERS as u64;
     println!("{PLAYERS} players, up to {most} bullets: {rate} bytes per client and second");
     println!("{seconds} s took {:.1} s", clock.elapsed().as_secs_f32());
-    let stats = client_stats(net.clients[0].world()).unwrap_or_default().prediction;
-    println!("{} of {} snapshots corrected", stats.mispredicted, stats.compared);
-    assert!(most >= 150, "{most}");
+    println!("{corrected} of {compared} snapshots corrected");
+    assert!(most >= 200, "{most}");
+    // Inputs that were lost, and hits, which only the server decides.
+    assert!(corrected * 5 < compared, "{corrected} of {compared}");
 }

@@ -143,7 +143,7 @@ fn show_bots() -> Result<(), Failure> {
         let world = client.world_mut();
         let boxes: Vec<_> = world.query::<&Position>().iter(world).collect();
         println!("{boxes:?}");
-        assert_eq!(boxes.len(), 2);
+        assert!(boxes.len() == 2 && boxes.iter().all(|position| position.0.y > 10.0));
         assert_eq!(world.query_filtered::<(), With<Predicted>>().iter(world).count(), 1);
     }
     Ok(())
