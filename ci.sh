@@ -6,6 +6,8 @@ cd "$(dirname "$0")"
 # The Cargo workspaces: the project, and two that it must not depend on. What they depend on in the
 # same version is built once for all.
 manifests=(Cargo.toml bench/Cargo.toml fuzz/Cargo.toml)
+# Two that only `nightly` builds, since a renderer and other crates for Bevy take minutes.
+bevy_manifests=(crates/bevy_tightwire/window/Cargo.toml bench/bevy/Cargo.toml)
 export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-$PWD/target}
 
 steps=()
@@ -96,7 +98,7 @@ need_component() {
 fmt() {
     need_component fmt rustfmt
     local manifest
-    for manifest in "${manifests[@]}"; do
+    for manifest in "${manifests[@]}" "${bevy_manifests[@]}"; do
         cargo fmt --all --manifest-path "$manifest" "$@"
     done
 }
@@ -188,16 +190,25 @@ asserts() {
     [[ -z $found ]] || { printf 'do the work before the debug_assert:\n%s\n' "$found" >&2; return 1; }
 }
 
+# The first example of the plugin for Bevy has a game, all modes and an address: in few lines.
+short_example() {
+    local lines most=150 example=crates/bevy_tightwire/examples/simple_box.rs
+    lines=$(wc -l <"$example")
+    ((lines <= most)) || { echo "$example has $lines lines, and may have $most" >&2; return 1; }
+}
+
 lint() {
     need_component clippy clippy
     need c++
     fmt --check
     words
     asserts
+    short_example
     cargo clippy --quiet --workspace --all-targets --all-features -- -D warnings
     # Without features as well: what only a feature uses would be dead.
     cargo clippy --quiet -p tightwire --no-default-features --features snapshot -- -D warnings
     cargo clippy --quiet -p tightwire-net --no-default-features -- -D warnings
+    cargo clippy --quiet -p bevy_tightwire --no-default-features -- -D warnings
     # It compiles files of the tool, whose tests need what only the tool has.
     cargo clippy --quiet --lib --bins --manifest-path fuzz/Cargo.toml -- -D warnings
 }
@@ -356,6 +367,11 @@ nightly() {
     step "peers: lints, round trips"
     cargo clippy --quiet --all-targets --manifest-path bench/Cargo.toml -- -D warnings
     cargo test --quiet --manifest-path bench/Cargo.toml
+    step "Bevy: lints of the window and of the peers"
+    local manifest
+    for manifest in "${bevy_manifests[@]}"; do
+        cargo clippy --quiet --all-targets --manifest-path "$manifest" -- -D warnings
+    done
     step "tests: unoptimised"
     CARGO_PROFILE_TEST_OPT_LEVEL=0 cargo test --workspace --all-features --tests
     step "tests: release, all inputs"

@@ -1,7 +1,8 @@
 //! The prelude beside those of Bevy.
 
 /// Every glob that a game may import together: the parts of `bevy::prelude` that can be had without
-/// building assets or a renderer. The folder `window` checks `bevy::prelude` itself.
+/// building assets or a renderer. Of the others there is a list. The folder `window` imports
+/// `bevy::prelude` itself.
 #[allow(unused_imports)]
 mod globs {
     pub(super) use bevy_app::prelude::*;
@@ -21,6 +22,17 @@ mod globs {
 #[path = "prelude_names.rs"]
 mod names;
 
+/// Makes the list of all names.
+macro_rules! bevy_prelude {
+    ($($of:ident: $($name:ident)+;)+) => {
+        pub(super) const BEVY: &[&str] = &[$($(stringify!($name)),+),+];
+    };
+}
+
+#[path = "bevy_prelude.rs"]
+mod bevy;
+
+use bevy::BEVY;
 use names::NAMES;
 
 #[test]
@@ -47,5 +59,7 @@ fn no_name_of_the_prelude_is_one_of_bevy() {
         .filter(|word| !paths.contains(word) && !NAMES.contains(word))
         .collect();
     assert_eq!(missing, [""; 0], "add these to the list above");
-    assert!(NAMES.len() > 40);
+    assert!(NAMES.len() > 40 && BEVY.len() > 400);
+    let both: Vec<_> = NAMES.iter().filter(|name| BEVY.contains(name)).collect();
+    assert_eq!(both, [&""; 0], "names of `bevy::prelude` as well");
 }

@@ -20,6 +20,27 @@ mod globs {
 #[path = "../../tests/it/prelude_names.rs"]
 mod prelude_names;
 
+/// Imports the names of the crates that are built here whole: the list is that of this Bevy.
+macro_rules! bevy_prelude {
+    ($($of:ident: $($name:ident)+;)+) => { $(bevy_prelude! { @$of $($name)+ })+ };
+    (@asset $($name:ident)+) => { bevy_prelude! { @import asset $($name)+ } };
+    (@camera $($name:ident)+) => { bevy_prelude! { @import camera $($name)+ } };
+    (@color $($name:ident)+) => { bevy_prelude! { @import color $($name)+ } };
+    (@image $($name:ident)+) => { bevy_prelude! { @import image $($name)+ } };
+    (@sprite_render $($name:ident)+) => { bevy_prelude! { @import sprite_render $($name)+ } };
+    (@window $($name:ident)+) => { bevy_prelude! { @import window $($name)+ } };
+    (@import $of:ident $($name:ident)+) => {
+        #[allow(unused_imports)]
+        mod $of {
+            use bevy::prelude::{$($name),+};
+        }
+    };
+    (@$of:ident $($name:ident)+) => {};
+}
+
+#[path = "../../tests/it/bevy_prelude.rs"]
+mod bevy_prelude;
+
 #[allow(dead_code, reason = "its own `main`, and its bots")]
 #[path = "../../examples/simple_box.rs"]
 mod simple_box;
