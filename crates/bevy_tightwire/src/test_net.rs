@@ -20,7 +20,7 @@ use crate::server::object_of;
 /// A server app and client apps over a simulated network, on a virtual clock: a run is a function of
 /// its seed.
 ///
-/// Warnings and errors of the apps are printed, unless the program has a logger of its own.
+/// [`print_warnings`](Self::print_warnings) prints what the apps log.
 ///
 /// ```
 /// use bevy_app::App;
@@ -37,9 +37,11 @@ use crate::server::object_of;
 ///     app.replicate::<Health>();
 /// }
 ///
+/// TestNet::print_warnings();
 /// let mut net = TestNet::new(TestNet::bad_link(), 1, 2, game);
 /// net.server.world_mut().spawn((Replicated, Health(80)));
 /// net.run(Duration::from_secs(2));
+/// net.assert_equal_worlds();
 /// for client in &mut net.clients {
 ///     let world = client.world_mut();
 ///     assert_eq!(world.query::<&Health>().single(world).ok(), Some(&Health(80)));
@@ -102,9 +104,6 @@ impl TestNet {
 
     #[expect(clippy::expect_used, reason = "a helper of tests")]
     fn without_server(link: LinkConfig, seed: u64, game: fn(&mut App)) -> Self {
-        if log::set_logger(&Warnings).is_ok() {
-            log::set_max_level(log::LevelFilter::Warn);
-        }
         let frame = Duration::from_nanos(1_000_000_000 / 120);
         Self {
             server: complete(game, frame),
@@ -115,6 +114,16 @@ impl TestNet {
             game,
             seed,
             now: Duration::ZERO,
+        }
+    }
+
+    /// Prints warnings and errors of this process, of which the most common ones are values that cannot
+    /// be replicated. Does nothing if the program has a logger already.
+    ///
+    /// A program has one logger: a test that sets its own does not call this.
+    pub fn print_warnings() {
+        if log::set_logger(&Warnings).is_ok() {
+            log::set_max_level(log::LevelFilter::Warn);
         }
     }
 

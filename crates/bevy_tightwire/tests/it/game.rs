@@ -26,6 +26,7 @@ pub(crate) struct Label(#[wire(max_len = 20)] pub(crate) String);
 pub(crate) struct Bullet;
 
 pub(crate) fn net(clients: usize, game: fn(&mut App)) -> TestNet {
+    TestNet::print_warnings();
     TestNet::new(TestNet::bad_link(), 7, clients, game)
 }
 
