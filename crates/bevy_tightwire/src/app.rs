@@ -63,6 +63,9 @@ pub trait NetAppExt {
 
     /// Replicates a resource from the server to the clients, which insert, change and remove it as the
     /// server does. When a connection ends, they keep the last value.
+    ///
+    /// All clients get it, and it is not predicted: what needs a scope or interpolation is a component of
+    /// an entity.
     fn replicate_resource<R>(&mut self) -> &mut Self
     where
         R: Resource<Mutability = Mutable> + NetData + Clone;
@@ -112,7 +115,8 @@ pub trait NetAppExt {
         E: Event + NetData + MapEntities + Clone;
 
     /// Like [`add_server_event`](Self::add_server_event), for events that contain entities: a
-    /// client observes the event once it has all of them.
+    /// client observes the event once it has all of them. An [`EntityEvent`](bevy_ecs::event::EntityEvent)
+    /// is observed at the client's entity.
     fn add_mapped_server_event<E>(&mut self, delivery: Delivery) -> &mut Self
     where
         E: for<'a> Event<Trigger<'a>: Default> + NetData + MapEntities + Clone;

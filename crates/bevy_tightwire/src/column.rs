@@ -41,6 +41,10 @@ pub(crate) trait Column: Send + Sync {
     /// Writes the component of an entity of a client from its cells.
     fn write(&mut self, world: &mut World, entity: Entity, cells: &[u32]) -> Written;
 
+    /// Whether cells of two components differ, numbers by more than a tolerance in codes.
+    #[cfg(feature = "test")]
+    fn differs(&self, one: &[u32], other: &[u32], tolerance: u32) -> bool;
+
     /// Decodes cells to a component, as a value of its type.
     fn decode_any(
         &self,
@@ -263,6 +267,14 @@ where
             Err(_) => {}
         }
         Written::Done
+    }
+
+    #[cfg(feature = "test")]
+    fn differs(&self, one: &[u32], other: &[u32], tolerance: u32) -> bool {
+        let [one, other] = [one, other].map(|cells| Row { class: 0, cells });
+        let difference =
+            |protocol: &Protocol| protocol.first_difference_among(one, other, |_| Some(tolerance));
+        self.protocol.as_ref().and_then(difference).is_some()
     }
 
     fn decode_any(

@@ -158,6 +158,8 @@ mod column;
 mod component;
 #[cfg(feature = "diagnostics")]
 mod diagnostics;
+#[cfg(feature = "test")]
+mod equal_worlds;
 mod face;
 mod history;
 mod input;

@@ -125,6 +125,9 @@ pub enum When {
 
 /// A message or event of a client, on the side with authority.
 ///
+/// It arrives as soon as it can, and is bound to no tick. What a player does at a tick belongs into the
+/// [`Input`](tightwire::play::Input).
+///
 /// ```
 /// use bevy_ecs::prelude::*;
 /// use bevy_tightwire::prelude::*;

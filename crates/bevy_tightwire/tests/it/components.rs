@@ -100,7 +100,7 @@ fn an_entity_can_have_more_components_than_a_mask_has_bits() {
         world.entity_mut(entity).insert(Number::<N>(by + N as u8));
     }
     fn take<const N: usize>(world: &mut World, entity: Entity) {
-        if N % 3 == 0 {
+        if N.is_multiple_of(3) {
             world.entity_mut(entity).remove::<Number<N>>();
         }
     }

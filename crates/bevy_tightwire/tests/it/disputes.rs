@@ -114,9 +114,11 @@ fn shoot(
     }
 }
 
+type Flying = (With<Bullet>, With<Simulated>);
+
 fn drop_bullets(
     players: Query<(&Controls<Move>, &OwnedBy), With<Simulated>>,
-    bullets: Query<(Entity, &OwnedBy), (With<Bullet>, With<Simulated>)>,
+    bullets: Query<(Entity, &OwnedBy), Flying>,
     refuses: Res<Refuses>,
     mut commands: Commands,
 ) {

@@ -5,6 +5,7 @@
 use std::error::Error;
 
 use bevy_app::prelude::*;
+use bevy_ecs::entity::MapEntities;
 use bevy_ecs::prelude::*;
 use bevy_state::condition::in_state;
 use bevy_tightwire::prelude::*;
@@ -169,7 +170,25 @@ fn inspect(app: &mut App) {
 }
 
 fn test(game: fn(&mut App)) -> TestNet {
-    TestNet::hosted(TestNet::bad_link(), 1, 1, game)
+    let mut net = TestNet::hosted(TestNet::bad_link(), 1, 1, game);
+    net.assert_equal_worlds();
+    net
+}
+
+/// An `EntityEvent`, observed at its entity.
+#[derive(EntityEvent, MapEntities, Wire, Clone)]
+struct Hit(#[entities] Entity);
+
+impl Default for Hit {
+    fn default() -> Self {
+        Self(Entity::PLACEHOLDER)
+    }
+}
+
+fn entity_events_and_replays(app: &mut App) {
+    app.add_mapped_server_event::<Hit>(Delivery::Reliable)
+        // A part of `FixedMain`.
+        .add_systems(FixedPostUpdate, (|| ()).run_if(not(is_replaying)));
 }
 
 /// Returns the code between backticks, without what is left out in it.

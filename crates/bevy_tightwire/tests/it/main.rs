@@ -23,4 +23,5 @@ mod prediction;
 mod prelude;
 mod random;
 mod replication;
+mod test_net;
 mod visibility;

@@ -267,6 +267,7 @@ fn compare_messages(net: &mut TestNet, all: &[Receiver], entities: &[Entity], pa
 /// Returns the mean number of bytes of snapshots that a client received.
 fn replicates_random_operations(seed: u64, rest: f64, game: fn(&mut App)) -> u64 {
     println!("seed {seed}");
+    TestNet::print_warnings();
     let mut net = TestNet::new(TestNet::bad_link(), seed, 8, game);
     net.run(seconds(1.0));
     let clients = crate::visibility::clients(&mut net);
@@ -303,6 +304,7 @@ fn replicates_random_operations(seed: u64, rest: f64, game: fn(&mut App)) -> u64
     });
     let all: Vec<_> = all.collect();
     let hidden = entities.iter().filter(|one| !all[7].gets(world, **one)).count();
+    net.assert_equal_worlds();
     let equal: usize = all.iter().map(|one| compare(&mut net, *one, &entities, &past)).sum();
     println!("{} entities, {hidden} hidden from one, {equal} references", entities.len());
     assert!(entities.len() > 20 && hidden > 0 && equal > 80, "{equal} {hidden}");
