@@ -1,4 +1,5 @@
-//! The cost of the plugin, printed, and in release builds limited:
+//! The cost of the plugin, printed and limited; in release builds, which `./ci.sh nightly` tests, to what is
+//! promised:
 //! `cargo test --release -p bevy_tightwire --all-features --test it -- cost --nocapture`.
 
 use std::time::{Duration, Instant};
@@ -59,9 +60,10 @@ fn ten_thousand_entities_of_which_a_hundred_change() {
     let (without, with) = (measure(&mut without, &mut []), measure(&mut net.server, &mut []));
     println!("without the plugin: {without:?} a frame");
     println!("no client: {with:?} a frame");
-    if !cfg!(debug_assertions) {
-        assert!(with < without + Duration::from_micros(100), "{with:?}, {without:?} without");
-    }
+    // Unoptimised, on a busy machine, it takes three times as long as what is promised; ten times, if it
+    // does anything for each entity.
+    let most = if cfg!(debug_assertions) { 250 } else { 100 };
+    assert!(with < without + Duration::from_micros(most), "{with:?}, {without:?} without");
     net = TestNet::new(TestNet::perfect_link(), 1, 1, game);
     net.server.world_mut().spawn_batch(entities());
     net.run(seconds(2.0));
