@@ -90,6 +90,8 @@ const NO_SLOT: u32 = u32::MAX;
 impl World {
     pub(super) fn new(protocol: &Protocol) -> Self {
         let columns = protocol.classes().iter().map(|class| class.layout.columns.len());
+        // Few packets need this memory: it would be allocated at any time later.
+        let cells = Vec::with_capacity(columns.clone().max().unwrap_or(0));
         Self {
             slots: Slots::default(),
             history: History::new(columns),
@@ -107,7 +109,7 @@ impl World {
             spare_models: Vec::new(),
             max_objects: protocol.config().max_objects,
             newly_acked: Vec::with_capacity((MAX_IN_FLIGHT + MAX_LATE) as usize),
-            cells: Vec::new(),
+            cells,
             max_updates: 0,
         }
     }
