@@ -40,11 +40,15 @@ pub(super) struct TableRow {
     pub(super) rate: i16,
 }
 
+/// Index of the row of each table: in the table, or in the state.
+pub(super) type Rows = [u32; TABLES];
+
 /// Indices of a mixture's tables in the state.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mixture {
-    starts: [usize; TABLES],
-    rows: [usize; TABLES],
+    starts: Rows,
+    /// Number of rows of each table: the contexts of a forecast are below it.
+    counts: Rows,
 }
 
 /// Predictions of a value.
@@ -55,8 +59,7 @@ pub(super) struct Forecast {
     means: i32x8,
     /// 0 for a part with a mean, else `ABSENT`.
     presence: [i16; PARTS],
-    /// Row of each table.
-    rows: [usize; TABLES],
+    rows: Rows,
     range: Range,
     /// Range of the values that are possible if the sender's data makes sense; the coder leaves a
     /// small probability to all others. `None` if all are possible.
@@ -68,14 +71,14 @@ pub(super) const ABSENT: i16 = i16::MIN;
 
 impl Forecast {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    pub(super) fn new(rows: [usize; TABLES], base: i64, range: Range) -> Self {
+    pub(super) fn new(rows: Rows, base: i64, range: Range) -> Self {
         Self::of_parts(rows, base, range, i32x8::ZERO, [ABSENT; PARTS])
     }
 
     /// Creates a forecast of means relative to `base` within `FAR`, 8 fraction bits.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn of_parts(
-        rows: [usize; TABLES],
+        rows: Rows,
         base: i64,
         range: Range,
         means: i32x8,
@@ -146,7 +149,7 @@ pub(super) struct Edges {
 
 impl Lanes {
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn new(params: &[TableRow], rows: [usize; TABLES], forecast: &Forecast) -> Self {
+    fn new(params: &[TableRow], rows: Rows, forecast: &Forecast) -> Self {
         let (mut weights, mut widths) = (i16x8::ZERO, i16x8::ZERO);
         each(rows, |row| {
             weights = weights.saturating_add(params[row].weights.into());
@@ -201,13 +204,13 @@ impl Mixture {
     /// each part and row.
     pub(super) fn new(
         params: &mut Vec<TableRow>,
-        rows: [usize; TABLES],
+        counts: Rows,
         init: impl Fn(usize, usize, usize) -> (i16, i16),
     ) -> Self {
         let mut starts = [0; TABLES];
-        for (table, &count) in rows.iter().enumerate() {
-            starts[table] = params.len();
-            for row in 0..count {
+        for (table, &count) in counts.iter().enumerate() {
+            starts[table] = params.len() as u32;
+            for row in 0..count as usize {
                 let first = |sixteenths: i16| sixteenths.saturating_mul(1 << (LEARNED - 4));
                 params.push(TableRow {
                     weights: core::array::from_fn(|part| first(init(table, row, part).0)),
@@ -216,7 +219,7 @@ impl Mixture {
                 });
             }
         }
-        Self { starts, rows }
+        Self { starts, counts }
     }
 
     pub(super) fn code<C: Coder>(
@@ -226,9 +229,8 @@ impl Mixture {
         forecast: &Forecast,
         value: i64,
     ) -> i64 {
-        let rows: [usize; TABLES] = core::array::from_fn(|table| {
-            self.starts[table] + forecast.rows[table].min(self.rows[table] - 1)
-        });
+        debug_assert!(forecast.rows.iter().zip(self.counts).all(|(row, count)| *row < count));
+        let rows = core::array::from_fn(|table| self.starts[table] + forecast.rows[table]);
         let lanes = Lanes::new(params, rows, forecast);
         let inner = forecast.inner.map(|(first, last)| {
             let (bottom, top) = (lanes.edges(first).whole[0], lanes.edges(last).whole[1]);
@@ -249,7 +251,7 @@ impl Mixture {
 
 /// Raises the weights of the parts that predicted well, and moves each width towards its error.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn learn(params: &mut [TableRow], rows: [usize; TABLES], lanes: &Lanes, edges: &Edges) {
+fn learn(params: &mut [TableRow], rows: Rows, lanes: &Lanes, edges: &Edges) {
     let [below, upto] = edges.cumulative;
     // The part's share of the probability of the value.
     let unit = lanes.unit / (edges.mixed[1] - edges.mixed[0] + 1.0);
@@ -278,12 +280,12 @@ fn learn(params: &mut [TableRow], rows: [usize; TABLES], lanes: &Lanes, edges: &
 /// Calls a function with each row. A loop would be unrolled too late for the compiler to see that an index is
 /// checked twice.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn each([a, b, c, d, e]: [usize; TABLES], mut one: impl FnMut(usize)) {
-    one(a);
-    one(b);
-    one(c);
-    one(d);
-    one(e);
+fn each([a, b, c, d, e]: Rows, mut one: impl FnMut(usize)) {
+    one(a as usize);
+    one(b as usize);
+    one(c as usize);
+    one(d as usize);
+    one(e as usize);
 }
 
 /// Adds `slope * rate`, halved and rounded.

@@ -2,7 +2,7 @@
 
 use super::bucket::{FRACTION, bucket};
 use super::linear::{self, FEATURES, LinearWeights, bounded, clamped};
-use super::mixture::{ABSENT, Forecast, PARTS, TABLES, means_by_component};
+use super::mixture::{ABSENT, Forecast, PARTS, Rows, means_by_component};
 use super::neighbour_prediction::NeighbourPrediction;
 use super::number_motion::{Columns, NumberMotion};
 use super::number_tables::{NumberTables, RECENT};
@@ -278,7 +278,7 @@ impl NumberPlan {
         course: &NumberMotion,
         neighbours: &NeighbourPrediction,
         context: &ObjectContext<'_>,
-    ) -> [usize; TABLES] {
+    ) -> Rows {
         let (acceleration, speed) = context.motion_classes;
         if self.tables.is_rich {
             let error_class = neighbours.error_class * 4 + neighbours.distance_class;
@@ -288,6 +288,7 @@ impl NumberPlan {
             let prediction_error = (bucket(context.prediction_error, 7) / 3).min(2);
             [course.history, prediction_error, 0, 0, acceleration / 2]
         }
+        .map(|row| row as u32)
     }
 
     /// Returns the rows of the mixture's tables for a component, by its place in the order of coding.
@@ -297,18 +298,23 @@ impl NumberPlan {
         place: usize,
         last: f32,
         residual: f32,
-        mut rows: [usize; TABLES],
+        mut rows: Rows,
         context: &ObjectContext<'_>,
-    ) -> [usize; TABLES] {
+    ) -> Rows {
         let own = bucket(last, 11).saturating_sub(2).min(7);
         if self.tables.is_rich {
             let error = context.prediction_error.max(residual);
-            rows[1] = own * 6 + bucket(error, 9).saturating_sub(4);
-            rows[2] += if place == 2 { 3 } else { 0 } + bucket(residual, 11) / 4;
+            rows[1] = (own * 6 + bucket(error, 9).saturating_sub(4)) as u32;
+            rows[2] += (if place == 2 { 3 } else { 0 } + bucket(residual, 11) / 4) as u32;
         } else {
             let n = self.columns.n;
-            rows[1] += own * 3;
-            rows[2] = if place == 0 { 11 * n } else { bucket(residual, 10) * n + place };
+            rows[1] += (own * 3) as u32;
+            rows[2] = match place {
+                // A single component has a table of one row.
+                _ if n == 1 => 0,
+                0 => 11 * n as u32,
+                _ => (bucket(residual, 10) * n + place) as u32,
+            };
         }
         rows
     }
@@ -380,7 +386,7 @@ impl NumberPlan {
             let average = i64::from(state.recent[average_at] as u32);
             let [newest, before] =
                 [recent, recent + 4].map(|at| i64::from(state.recent[at] as u32));
-            let mut forecast = Forecast::new([c, 0, 0, 0, 0], newest, self.ranges[c]);
+            let mut forecast = Forecast::new([c as u32, 0, 0, 0, 0], newest, self.ranges[c]);
             let means = [newest, before, newest, average, self.columns.max[c] / 2];
             for (part, mean) in means.into_iter().enumerate() {
                 forecast.add(part, mean << FRACTION);

@@ -7,7 +7,7 @@ use crate::layout::Group;
 
 pub(super) const RECENT: usize = 2;
 pub(super) const LINEAR_ROWS: usize = 6;
-const HISTORY: usize = 14;
+const HISTORY: u32 = 14;
 
 /// Indices of a group's tables in the state; groups may share tables.
 #[derive(Clone, Copy, Debug)]
@@ -33,14 +33,14 @@ impl NumberTables {
         let rows = if is_rich {
             [HISTORY, 8 * 6, 6 * 6, 8 * 4, 6 * 6]
         } else {
-            let residual = if components > 1 { 12 * components } else { 1 };
+            let residual = if components > 1 { 12 * components as u32 } else { 1 };
             [HISTORY, 8 * 3, residual, 1, 6]
         };
         let mixture = Mixture::new(&mut state.params, rows, |table, row, part| {
             if table == 0 { first_guess(group, row, part) } else { (0, 0) }
         });
         let size = (64 - max[0].leading_zeros()) as i16;
-        let initial = Mixture::new(&mut state.params, [components, 1, 1, 1, 1], |table, _, k| {
+        let initial = Mixture::new(&mut state.params, [components as u32, 1, 1, 1, 1], |table, _, k| {
             let width = match k {
                 0 | 1 => 0,
                 2 => size * 8,

@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use super::bucket::{FRACTION, bucket};
 use super::linear::clamped;
-use super::mixture::{ABSENT, Forecast, Mixture, PARTS, TABLES, means_by_component};
+use super::mixture::{ABSENT, Forecast, Mixture, PARTS, Rows, means_by_component};
 use super::neighbours::{ObjectMotion, distance_class};
 use super::plan::{ObjectContext, Pace};
 use super::quaternion::{self as quat, Quaternion, Turn};
@@ -239,13 +239,14 @@ impl RotationPlan {
         presence[4] = if predictions.with_neighbour.is_some() { 0 } else { ABSENT };
         presence[5] = if predictions.with_reference.is_some() { 0 } else { ABSENT };
         let near = context.neighbour.map_or(3, |(_, d)| distance_class(d));
-        let common_rows: [usize; TABLES] = [
+        let common_rows: Rows = [
             course.history,
             (bucket(context.prediction_error, 7) / 2).min(3),
             0,
             context.neighbour_error_class(0) * 4 + near,
             context.motion_classes.0 / 2 * 6 + context.motion_classes.1 / 2,
-        ];
+        ]
+        .map(|row| row as u32);
         let mut residual: f32 = 0.0;
         let mut rest: f32 = 1.0; // squared norm left for the remaining components
         let [x, y, z] = context.axes;
@@ -255,8 +256,8 @@ impl RotationPlan {
             let means = means[i];
             let [newest, extrapolated, center, ..] = means.to_array();
             let own = bucket((extrapolated - newest) as f32, 11);
-            rows[1] += own.saturating_sub(2).min(7) * 4;
-            rows[2] = if c == 0 { 11 * 3 } else { bucket(residual, 10) * 3 + c };
+            rows[1] += (own.saturating_sub(2).min(7) * 4) as u32;
+            rows[2] = if c == 0 { 11 * 3 } else { (bucket(residual, 10) * 3 + c) as u32 };
             let mut forecast = Forecast::of_parts(rows, middle, self.values, means, presence);
             // No component may exceed the largest; that matters only near the bound.
             let high = blend[i].abs() + 0.125;
@@ -345,7 +346,7 @@ impl RotationPlan {
         cells[0] = u32::from(high) * 2 + u32::from(low);
         let max = self.max;
         for c in 0..3 {
-            let mut f = Forecast::new([c, 0, 0, 0, 0], max / 2, self.values);
+            let mut f = Forecast::new([c as u32, 0, 0, 0, 0], max / 2, self.values);
             for k in 0..2 {
                 f.add(k, max << 7);
             }
