@@ -40,14 +40,15 @@ impl NumberTables {
             if table == 0 { first_guess(group, row, part) } else { (0, 0) }
         });
         let size = (64 - max[0].leading_zeros()) as i16;
-        let initial = Mixture::new(&mut state.params, [components as u32, 1, 1, 1, 1], |table, _, k| {
-            let width = match k {
-                0 | 1 => 0,
-                2 => size * 8,
-                _ => (size - 3) * 16,
-            };
-            if table == 0 { (0, width) } else { (0, 0) }
-        });
+        let initial =
+            Mixture::new(&mut state.params, [components as u32, 1, 1, 1, 1], |table, _, k| {
+                let width = match k {
+                    0 | 1 => 0,
+                    2 => size * 8,
+                    _ => (size - 3) * 16,
+                };
+                if table == 0 { (0, width) } else { (0, 0) }
+            });
         let linear = state.weights.len();
         for _ in 0..LINEAR_ROWS {
             state.add_weights(&first_weights(has_derivative, group.spatial).map(|w| [w; 4]));
