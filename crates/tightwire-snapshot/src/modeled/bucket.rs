@@ -12,6 +12,12 @@ pub(super) fn bucket(magnitude: f32, most: usize) -> usize {
     exponent.saturating_sub(132).min(most)
 }
 
+/// Returns the larger of two magnitudes. Neither is NaN, for which `f32::max` takes three more instructions.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn larger(a: f32, b: f32) -> f32 {
+    if a > b { a } else { b }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

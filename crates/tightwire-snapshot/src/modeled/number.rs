@@ -1,6 +1,6 @@
 //! Numbers: integers, quantised floats and vectors.
 
-use super::bucket::{FRACTION, bucket};
+use super::bucket::{FRACTION, bucket, larger};
 use super::linear::{self, FEATURES, LinearWeights, bounded, clamped};
 use super::mixture::{ABSENT, Forecast, PARTS, Rows, means_by_component};
 use super::neighbour_prediction::NeighbourPrediction;
@@ -144,7 +144,7 @@ impl NumberPlan {
                 self.code_value(coder, state, &mut forecast, c, predicted, i64::from(*cell));
             *cell = value as u32;
             moved[c] = self.columns.difference(c, *cell, old[c] as u32) as f32 * 256.0;
-            residual = residual.max((moved[c] - blend[c]).abs());
+            residual = larger(residual, (moved[c] - blend[c]).abs());
             if fastest.is_none_or(|(expected, _)| expected.abs() < last[c].abs()) {
                 fastest = Some((last[c], moved[c]));
             }
@@ -162,7 +162,7 @@ impl NumberPlan {
             context.motion.residual = [0, 1, 2].map(|c| moved[c] - last[c]);
             context.motion.errors[1] = residual;
         }
-        context.prediction_error = context.prediction_error.max(residual);
+        context.prediction_error = larger(context.prediction_error, residual);
     }
 
     /// Keeps the value of the group, which the flag has coded already.
@@ -303,7 +303,7 @@ impl NumberPlan {
     ) -> Rows {
         let own = bucket(last, 11).saturating_sub(2).min(7);
         if self.tables.is_rich {
-            let error = context.prediction_error.max(residual);
+            let error = larger(context.prediction_error, residual);
             rows[1] = (own * 6 + bucket(error, 9).saturating_sub(4)) as u32;
             rows[2] += (if place == 2 { 3 } else { 0 } + bucket(residual, 11) / 4) as u32;
         } else {

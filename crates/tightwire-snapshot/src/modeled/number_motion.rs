@@ -1,6 +1,6 @@
 //! Motion of a number over its acked states.
 
-use super::bucket::bucket;
+use super::bucket::{bucket, larger};
 use super::linear::bounded;
 use super::plan::Pace;
 use crate::update::AckedState;
@@ -83,5 +83,5 @@ impl Columns {
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn largest(x: f32x4) -> f32 {
     let [a, b, c, d] = x.abs().to_array();
-    a.max(b).max(c.max(d))
+    larger(larger(a, b), larger(c, d))
 }

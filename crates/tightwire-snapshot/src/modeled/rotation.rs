@@ -2,7 +2,7 @@
 
 use core::ops::Range;
 
-use super::bucket::{FRACTION, bucket};
+use super::bucket::{FRACTION, bucket, larger};
 use super::linear::clamped;
 use super::mixture::{ABSENT, Forecast, Mixture, PARTS, Rows, means_by_component};
 use super::neighbours::{ObjectMotion, distance_class};
@@ -162,7 +162,7 @@ impl RotationPlan {
         cells[self.first] = index as u32;
         let residual = self.code_others(coder, state, cells, index, &course, &predictions, context);
         context.motion.errors[0] = residual;
-        context.prediction_error = context.prediction_error.max(residual);
+        context.prediction_error = larger(context.prediction_error, residual);
 
         let q = quat::from_cells(&cells[range], self.max, self.half_code);
         let rotation = quat::multiply(&q, &quat::inverse(&course.newest));
@@ -270,7 +270,7 @@ impl RotationPlan {
             let value = self.mixture.code(coder, &mut state.params, &forecast, i64::from(*cell));
             *cell = value as u32;
             let error = ((value - middle) << FRACTION) - i64::from(center);
-            residual = residual.max(error.abs() as f32);
+            residual = larger(residual, error.abs() as f32);
             let component = quat::component(*cell, max, self.half_code);
             rest -= component * component;
         }
@@ -372,7 +372,7 @@ fn ranked(q: &Quaternion) -> [(u32, usize); 4] {
 
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn largest(turn: &Turn) -> f32 {
-    turn[0].abs().max(turn[1].abs()).max(turn[2].abs())
+    larger(larger(turn[0].abs(), turn[1].abs()), turn[2].abs())
 }
 
 /// Returns the turn from `b` to `a`, times a ratio.
