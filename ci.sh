@@ -481,12 +481,17 @@ case "$verb" in
         shift
         bench/compile_time.py "$@"
         ;;
+    bench-against)
+        shift
+        bench/against.py "$@"
+        ;;
     *)
         echo "usage: ./ci.sh fmt|lint|words|asserts|doc|test|nightly" >&2
         echo "       ./ci.sh no_std|msrv [--strict]|package [--verify]|deny|instructions" >&2
         echo "       ./ci.sh fuzz [SECONDS [TARGET...]]|load [SECONDS]|soak [MINUTES]" >&2
         echo "       ./ci.sh same-packets|clone-time|compile-time" >&2
         echo "       ./ci.sh bench [--quick] [--packet NAME] [--json]" >&2
+        echo "       ./ci.sh bench-against REVISION [--packet NAME,NAME] [--rounds N]" >&2
         echo "       ./ci.sh bench-bevy SCENE [--frames N] [--runs N] [--clients N,N] [--only NAME]" >&2
         exit 2
         ;;
