@@ -129,7 +129,7 @@ impl<'a> BitWriter<'a> {
             _ if width == u64::BITS => self.push(value, u64::BITS),
             _ => {
                 cold_path();
-                self.refuse(self.position());
+                self.state.refused = first_refusal(self.state.refused, self.position());
                 self.push(0, width.min(u64::BITS));
             }
         }
@@ -390,6 +390,14 @@ impl<'a> BitWriter<'a> {
             self.state.refused = bit.min(LAST_BIT) << REASON_BITS | u64::from(reason);
         }
     }
+}
+
+/// Refuses the value at `bit` unless one was refused before. A call, so that the compiler places the way on from
+/// a width that is known only at run time, which a loop takes for each field, beside the loop.
+#[cold]
+#[inline(never)]
+extern "C" fn first_refusal(refused: u64, bit: u64) -> u64 {
+    if refused == NONE_REFUSED { bit.min(LAST_BIT) << REASON_BITS } else { refused }
 }
 
 /// [`BitWriter::copy`] as a call, since its long code would otherwise be repeated for every string
