@@ -29,13 +29,17 @@ const fn low_mask(width: u32) -> u64 {
 #[inline(never)]
 #[expect(improper_ctypes_definitions, reason = "only Rust calls it")]
 pub(crate) extern "C" fn short_word(data: &[u8]) -> u64 {
+    low_word(data).unbounded_shl(u64::BITS - 8 * data.len() as u32)
+}
+
+/// Loads up to seven bytes into the lower bytes of a word.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(crate) fn low_word(data: &[u8]) -> u64 {
     let (Some(first), Some(last)) = (data.first_chunk(), data.last_chunk()) else {
-        return shortest_word(data);
+        return shortest_word(data).unbounded_shr(u64::BITS - 8 * data.len() as u32);
     };
     let overlap = 8 * (data.len() - 4);
-    let word =
-        u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << overlap;
-    word << (64 - 8 * data.len())
+    u64::from(u32::from_le_bytes(*first)) | u64::from(u32::from_le_bytes(*last)) << overlap
 }
 
 /// [`short_word`] of up to three bytes.
@@ -57,7 +61,7 @@ pub(crate) fn contains_zero(bytes: &[u8]) -> bool {
     let last = match bytes.last_chunk() {
         Some(last) => u64::from_le_bytes(*last),
         // The missing bytes are filled with ones, which are not zero.
-        None => short_word(bytes) | LOW_BITS.unbounded_shr(bytes.len() as u32 * 8),
+        None => low_word(bytes) | u64::MAX.unbounded_shl(bytes.len() as u32 * 8),
     };
     let (words, _) = bytes.as_chunks();
     words.iter().fold(zero_bytes(last), |found, word| found | zero_bytes(u64::from_le_bytes(*word)))

@@ -3,7 +3,7 @@
 use core::fmt;
 use core::hint::{cold_path, select_unpredictable};
 
-use super::{contains_zero, short_word, zero_bytes};
+use super::{contains_zero, low_word, zero_bytes};
 
 /// Writes bits into a caller's byte slice of any length and alignment.
 ///
@@ -126,11 +126,16 @@ impl<'a> BitWriter<'a> {
     pub fn write_bits(&mut self, value: u64, width: u32) {
         match LARGEST.get(width as usize) {
             Some(&largest) if value <= largest => self.push(value, width),
-            _ if width == u64::BITS => self.push(value, u64::BITS),
             _ => {
+                // Also for 64 bits: it decides which way the compiler places first if the width is known only at
+                // run time.
                 cold_path();
-                self.state.refused = first_refusal(self.state.refused, self.position());
-                self.push(0, width.min(u64::BITS));
+                if width == u64::BITS {
+                    self.push(value, u64::BITS);
+                } else {
+                    self.refuse(self.position());
+                    self.push(0, width.min(u64::BITS));
+                }
             }
         }
     }
@@ -182,6 +187,13 @@ impl<'a> BitWriter<'a> {
         self.push(0, self.state.used.wrapping_neg() % 8);
     }
 
+    /// Aligns to a whole byte, then writes the lowest `width <= 56` bits like [`push`](Self::push), in one step.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn push_aligned(&mut self, value: u64, width: u32) {
+        let padding = self.state.used.wrapping_neg() % 8;
+        self.push(value << padding, padding + width);
+    }
+
     /// Aligns to a whole byte, then copies `bytes`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn write_bytes(&mut self, bytes: &[u8]) {
@@ -212,11 +224,10 @@ impl<'a> BitWriter<'a> {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn copy(&mut self, bytes: &[u8]) {
-        self.align();
         let Some(last) = bytes.last_chunk() else {
-            let width = bytes.len() as u32 * 8;
-            return self.push(short_word(bytes).unbounded_shr(u64::BITS - width), width);
+            return self.push_aligned(low_word(bytes), bytes.len() as u32 * 8);
         };
+        self.align();
         self.store_word();
         let start = self.state.word_index * 8 + self.state.used as usize / 8;
         let end = start.saturating_add(bytes.len());
@@ -392,14 +403,6 @@ impl<'a> BitWriter<'a> {
     }
 }
 
-/// Refuses the value at `bit` unless one was refused before. A call, so that the compiler places the way on from
-/// a width that is known only at run time, which a loop takes for each field, beside the loop.
-#[cold]
-#[inline(never)]
-extern "C" fn first_refusal(refused: u64, bit: u64) -> u64 {
-    if refused == NONE_REFUSED { bit.min(LAST_BIT) << REASON_BITS } else { refused }
-}
-
 /// [`BitWriter::copy`] as a call, since its long code would otherwise be repeated for every string
 /// of every type. The state is passed by value: taking its address would force it through memory
 /// around every other field. Position and word fit into registers; a tuple of three parts would
@@ -424,9 +427,8 @@ extern "C" fn copy_text(data: &mut [u8], position: u64, word: u64, text: &[u8]) 
     writer.go_to(position, word);
     let is_text = if text.len() < 8 {
         let width = 8 * text.len() as u32;
-        let word = short_word(text).unbounded_shr(u64::BITS - width);
-        writer.align();
-        writer.push(word, width);
+        let word = low_word(text);
+        writer.push_aligned(word, width);
         // The missing bytes are filled with ones, which are not zero.
         zero_bytes(word | u64::MAX.unbounded_shl(width)) == 0
     } else if let Some(is_text) = writer.copy_words(text) {

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use zerocopy::IntoBytes as _;
 
 use super::{ErrorKind, RawStream, ReadStream, Stream, Target};
-use crate::bits::{contains_zero, is_ascii_without_zero, short_word, zero_bytes};
+use crate::bits::{contains_zero, is_ascii_without_zero, low_word, zero_bytes};
 
 /// A struct that can be sent as its memory image: it has no padding, and all bytes are valid.
 ///
@@ -47,6 +47,10 @@ impl TextBuffer for String {
     // A loop over a few characters takes half of the time of validating and copying them.
     #[inline]
     fn replace_ascii(&mut self, text: &[u8]) -> bool {
+        if self.capacity() < text.len() {
+            // As much as growing would get, without what it takes to keep the contents.
+            *self = String::with_capacity(8);
+        }
         self.clear();
         self.extend(text.iter().map(|character| char::from(character & 0x7f)));
         true
@@ -169,9 +173,8 @@ pub(super) extern "C" fn read_at<T: TextBuffer>(
 fn replace_text<T: TextBuffer>(text: &mut T, bytes: &[u8]) -> Option<ErrorKind> {
     match bytes.len() {
         0..8 => {
-            let missing = u64::BITS - 8 * bytes.len() as u32;
-            let word = short_word(bytes).unbounded_shr(missing);
-            let spaces = SPACES.unbounded_shl(u64::BITS - missing);
+            let word = low_word(bytes);
+            let spaces = SPACES.unbounded_shl(8 * bytes.len() as u32);
             match is_ascii_without_zero(word | spaces) {
                 true => (!text.replace_ascii(bytes)).then_some(ErrorKind::OutOfRange),
                 // `from_utf8` reads two words at once.
