@@ -81,15 +81,14 @@ impl<'a> ReadStream<'a> {
     /// The first refusal of the stream, or [`ErrorKind::TrailingData`].
     #[inline]
     pub fn finish(self) -> Result<(), ReadError> {
-        match self.failure {
-            Some(failure) => Err(failure),
-            None if self.reader.is_at_end() => Ok(()),
-            None => {
-                // Without this hint, the error would be computed for every packet.
-                cold_path();
-                Err(ReadError { kind: ErrorKind::TrailingData, bit: self.position() })
-            }
+        // A reader that has failed is not at its end.
+        if self.reader.is_at_end() {
+            return Ok(());
         }
+        // Without this hint, the error would be computed for every packet.
+        cold_path();
+        let trailing = ReadError { kind: ErrorKind::TrailingData, bit: self.position() };
+        Err(self.failure.unwrap_or(trailing))
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
