@@ -9,37 +9,67 @@ use super::{ErrorKind, Stream, Target, misuse};
 struct LadderStep {
     min: u64,
     max: u64,
-    /// Bits of the step with those in front of it. A table, since the next read waits for this number.
-    bits: u32,
 }
 
-type Ladder = [LadderStep; STEPS as usize];
+struct Ladder {
+    /// The steps, and others that are never looked up, so that an index needs no check.
+    steps: [LadderStep; 8],
+    /// Bits of each step with those in front of it, a byte for each. The next read waits for this number, and a shift
+    /// takes less time than a load.
+    widths: u64,
+}
 
-/// Creates the ladder whose first step is the difference 1, and each other one ends at its `max`.
-const fn ladder(max: [u64; STEPS as usize]) -> Ladder {
-    let mut steps = [LadderStep { min: 1, max: 1, bits: 1 }; STEPS as usize];
-    let mut place = 1;
-    while place < max.len() {
-        let (min, max) = (max[place - 1] + 1, max[place]);
-        let bits = place as u32 + 1 + u64::BITS - (max - min).leading_zeros();
-        steps[place] = LadderStep { min, max, bits };
-        place += 1;
+impl Ladder {
+    /// Creates the ladder whose first step is the difference 1, and each other one ends at its `max`.
+    const fn new(max: [u64; STEPS as usize]) -> Self {
+        let mut steps = [LadderStep { min: 1, max: 1 }; 8];
+        let mut widths = 1;
+        let mut place = 1;
+        while place < max.len() {
+            let (min, max) = (max[place - 1] + 1, max[place]);
+            let width = place as u64 + 1 + (u64::BITS - (max - min).leading_zeros()) as u64;
+            steps[place] = LadderStep { min, max };
+            widths |= width << (8 * place);
+            place += 1;
+        }
+        Self { steps, widths }
     }
-    steps
+
+    /// Returns the step after so many zeros, or any if it is beyond the ladder.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn step(&self, zeros: u32) -> LadderStep {
+        self.steps[zeros as usize % self.steps.len()]
+    }
+
+    /// Returns the number of steps that end before a difference.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn zeros(&self, difference: u64) -> u32 {
+        let steps = self.steps.iter().take(STEPS as usize);
+        steps.map(|step| u32::from(difference > step.max)).sum()
+    }
+
+    /// Widths of all steps, and of the code behind them.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn widths(&self, beyond: Option<Beyond>) -> u64 {
+        let beyond = beyond.map_or(0, |beyond| STEPS + u64::BITS - beyond.span.leading_zeros());
+        self.widths | u64::from(beyond) << (8 * STEPS)
+    }
 }
 
 /// Number of steps of both ladders, before the one for every larger difference.
 const STEPS: u32 = 6;
 
-const OBJECT_INDEX: Ladder = ladder([1, 5, 13, 29, 61, 125]);
+const OBJECT_INDEX: Ladder = Ladder::new([1, 5, 13, 29, 61, 125]);
 
-const INT_RELATIVE: Ladder = ladder([1, 6, 23, 280, 4377, 69914]);
+const INT_RELATIVE: Ladder = Ladder::new([1, 6, 23, 280, 4377, 69914]);
 
-/// Position of a difference on a ladder.
-enum Rung {
-    Difference(u64),
-    /// Above every step: the number that each ladder codes then.
-    Beyond(u64),
+/// Code of a difference above every step of a ladder: a number of up to `span`.
+#[derive(Clone, Copy)]
+struct Beyond {
+    number: u64,
+    span: u64,
+    /// Difference that the number 0 means.
+    base: u64,
 }
 
 /// The object-index ladder: the difference to the previous index; the first index is relative to
@@ -75,13 +105,11 @@ pub(super) fn object_index<S: Stream>(
         index.put(whole as u32);
         return Ok(());
     }
-    let min = BEYOND as u64;
+    let base = FIRST_BEYOND as u64;
     // An array this small has no differences beyond the ladder: only a malicious packet gets there.
-    let beyond = end.checked_sub(min).map(|span| (difference.wrapping_sub(min), span));
-    match rung(stream, difference, &OBJECT_INDEX, beyond, start)? {
-        Rung::Difference(read) => difference = read,
-        Rung::Beyond(offset) => difference = offset + min,
-    }
+    let beyond = end.checked_sub(base);
+    let beyond = beyond.map(|span| Beyond { number: difference.wrapping_sub(base), span, base });
+    difference = rung(stream, difference, &OBJECT_INDEX, beyond, start)?;
     if S::READING {
         let read = previous + difference;
         if read > end {
@@ -120,18 +148,15 @@ pub(super) fn int_relative<S: Stream>(
             return stream.refuse_at(ErrorKind::OutOfRange, start);
         }
     }
-    let beyond = (value, u32::MAX.into());
-    let rung = match S::PACKS {
-        true => rung(stream, value.wrapping_sub(before), &INT_RELATIVE, Some(beyond), start)?,
+    if S::PACKS {
+        let base = before.wrapping_neg();
+        let beyond = Beyond { number: value, span: u32::MAX.into(), base };
+        let difference = value.wrapping_sub(before);
+        let difference = rung(stream, difference, &INT_RELATIVE, Some(beyond), start)?;
+        value = before.wrapping_add(difference);
+    } else {
         // The number itself, as above every step of the ladder.
-        false => {
-            stream.raw_bits(&mut value, 32)?;
-            Rung::Beyond(value)
-        }
-    };
-    match rung {
-        Rung::Difference(difference) => value = before + difference,
-        Rung::Beyond(whole) => value = whole,
+        stream.raw_bits(&mut value, 32)?;
     }
     if S::READING {
         if value <= before {
@@ -145,55 +170,56 @@ pub(super) fn int_relative<S: Stream>(
     Ok(())
 }
 
-/// Codes a difference by the steps of `ladder`. A larger difference is sent as the number in
-/// `beyond`, which also has its largest value; `None` if there are no larger differences. The value
-/// begins at the bit `start`.
+/// Codes a difference by the steps of `ladder`, or as `beyond` says; `None` if there are no larger differences.
+/// The value begins at the bit `start`.
+///
+/// Where differences are on the ladder as often as beyond it, a branch would be mispredicted.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn rung<S: Stream>(
     stream: &mut S,
     difference: u64,
     ladder: &Ladder,
-    beyond: Option<(u64, u64)>,
+    beyond: Option<Beyond>,
     start: u64,
-) -> Result<Rung, S::Error> {
-    let zeros = ladder.iter().map(|step| u32::from(difference > step.max)).sum();
+) -> Result<u64, S::Error> {
+    let zeros = ladder.zeros(difference);
     if S::MERGES && S::WRITING {
-        let (mut code, width) = match (ladder.get(zeros as usize), beyond) {
-            (Some(step), _) => {
-                let offset = difference - step.min;
-                ((1u64 << zeros) | offset << (zeros + 1), step.bits)
-            }
-            (None, Some((number, span))) if number <= span => {
-                (number << STEPS, STEPS + u64::BITS - span.leading_zeros())
-            }
-            (None, _) => return slow_rung(stream, difference, zeros, ladder, beyond, start),
-        };
-        stream.raw_fitting(&mut code, width)?;
-        return Ok(Rung::Difference(difference));
+        let is_beyond = zeros == STEPS;
+        let number = beyond.map_or(0, |beyond| beyond.number);
+        // Callers have refused what is out of range.
+        debug_assert!(!is_beyond || beyond.is_some_and(|beyond| number <= beyond.span));
+        let step = ladder.step(zeros);
+        let offset = difference.wrapping_sub(step.min);
+        let offset = select_unpredictable(is_beyond, number, offset);
+        let one = u32::from(!is_beyond);
+        let mut code = u64::from(one) << zeros | offset << (zeros + one);
+        let width = ladder.widths(beyond) >> (8 * zeros) & 0xff;
+        stream.raw_fitting(&mut code, width as u32)?;
+        return Ok(difference);
     }
     if S::READING
         && let Some(word) = stream.raw_ahead()
-        && let Some((rung, width)) = rung_ahead(word, ladder, beyond)
+        && let Some((difference, width)) = rung_ahead(word, ladder, beyond)
     {
         stream.raw_skip(width);
-        return Ok(rung);
+        return Ok(difference);
     }
     slow_rung(stream, difference, zeros, ladder, beyond, start)
 }
 
-/// Takes a rung and its width from the next bits; `None` if it is to be refused.
+/// Takes a difference and its width from the next bits; `None` if it is to be refused.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn rung_ahead(word: u64, ladder: &Ladder, beyond: Option<(u64, u64)>) -> Option<(Rung, u32)> {
+fn rung_ahead(word: u64, ladder: &Ladder, beyond: Option<Beyond>) -> Option<(u64, u32)> {
     let zeros = (word | 1 << STEPS).trailing_zeros();
-    if let Some(step) = ladder.get(zeros as usize) {
-        let offset = (word & ((1 << step.bits) - 1)) >> (zeros + 1);
-        let is_in_range = offset <= step.max - step.min;
-        return is_in_range.then_some((Rung::Difference(step.min + offset), step.bits));
-    }
-    let span = beyond?.1;
-    let width = u64::BITS - span.leading_zeros();
-    let number = word >> STEPS & ((1 << width) - 1);
-    (number <= span).then_some((Rung::Beyond(number), STEPS + width))
+    let width = ladder.widths(beyond) >> (8 * zeros) & 0xff;
+    let is_beyond = zeros == STEPS;
+    let step = ladder.step(zeros);
+    let (base, span) = beyond.map_or((0, 0), |beyond| (beyond.base, beyond.span));
+    let min = select_unpredictable(is_beyond, base, step.min);
+    let most = select_unpredictable(is_beyond, span, step.max - step.min);
+    let offset = (word & ((1 << width) - 1)) >> (zeros + u32::from(!is_beyond));
+    // There is no width where nothing may be beyond the ladder.
+    (offset <= most && width > 0).then_some((min.wrapping_add(offset), width as u32))
 }
 
 /// [`rung`] part by part.
@@ -203,21 +229,22 @@ fn slow_rung<S: Stream>(
     difference: u64,
     mut zeros: u32,
     ladder: &Ladder,
-    beyond: Option<(u64, u64)>,
+    beyond: Option<Beyond>,
     start: u64,
-) -> Result<Rung, S::Error> {
+) -> Result<u64, S::Error> {
     stream.raw_unary(&mut zeros, STEPS)?;
-    if let Some(step) = ladder.get(zeros as usize) {
+    if zeros < STEPS {
+        let step = ladder.step(zeros);
         let mut offset = difference.wrapping_sub(step.min);
         stream.raw_offset(&mut offset, step.max - step.min)?;
-        return Ok(Rung::Difference(offset + step.min));
+        return Ok(offset.wrapping_add(step.min));
     }
-    let Some((mut number, span)) = beyond else {
+    let Some(Beyond { mut number, span, base }) = beyond else {
         stream.refuse_at(ErrorKind::OutOfRange, start)?;
-        return Ok(Rung::Difference(difference));
+        return Ok(difference);
     };
     stream.raw_offset(&mut number, span)?;
-    Ok(Rung::Beyond(number))
+    Ok(base.wrapping_add(number))
 }
 
 /// Sizes in bits of differences as [`object_index`] writes them, for an array of some length.
@@ -228,7 +255,7 @@ pub(super) struct ObjectIndexCost {
 impl ObjectIndexCost {
     /// Computes the sizes for an array of `count` objects.
     pub(super) fn new(count: u32) -> Self {
-        let offsets = (u64::from(count) + 1).saturating_sub(BEYOND as u64);
+        let offsets = (u64::from(count) + 1).saturating_sub(FIRST_BEYOND as u64);
         Self { beyond: u64::from(STEPS + u64::BITS - offsets.leading_zeros()) }
     }
 
@@ -237,23 +264,23 @@ impl ObjectIndexCost {
     pub(super) fn of(&self, difference: u64) -> u64 {
         /// Step `n` starts at `2^(n + 1) - 2`, and has as many unary bits as offset bits; the first
         /// step has no offset bits.
-        const COSTS: [u8; BEYOND] = {
-            let mut costs = [1; BEYOND];
+        const COSTS: [u8; FIRST_BEYOND] = {
+            let mut costs = [1; FIRST_BEYOND];
             let mut difference = 2;
-            while difference < BEYOND {
+            while difference < FIRST_BEYOND {
                 costs[difference] = 2 * (difference + 2).ilog2() as u8;
                 difference += 1;
             }
             costs
         };
         // The differences of few indices are as often on the ladder as beyond it.
-        let near = COSTS[(difference as usize).min(BEYOND - 1)];
-        select_unpredictable(difference < BEYOND as u64, near.into(), self.beyond)
+        let near = COSTS[(difference as usize).min(FIRST_BEYOND - 1)];
+        select_unpredictable(difference < FIRST_BEYOND as u64, near.into(), self.beyond)
     }
 }
 
 /// First difference above every step of the object-index ladder.
-const BEYOND: usize = OBJECT_INDEX[STEPS as usize - 1].max as usize + 1;
+const FIRST_BEYOND: usize = OBJECT_INDEX.steps[STEPS as usize - 1].max as usize + 1;
 
 #[cfg(test)]
 mod tests {
