@@ -150,7 +150,7 @@ impl SnapshotCost {
         for (loses, about) in [(true, "each with its own baseline"), (false, "with the same")] {
             let one = Case { receivers: 64, loses, ..case };
             let [mut one_by_one, mut at_once] = [Duration::MAX; 2];
-            for _ in 0..5 {
+            for _ in 0..self.ticks.div_ceil(24) {
                 one_by_one = one_by_one.min(self.measure(one)?);
                 at_once = at_once.min(self.measure(Case { at_once: true, ..one })?);
             }
