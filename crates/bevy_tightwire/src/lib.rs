@@ -176,6 +176,7 @@ mod registry;
 mod resource;
 mod server;
 mod step;
+mod taken;
 #[cfg(feature = "test")]
 mod test_net;
 #[cfg(feature = "transform")]

@@ -22,6 +22,7 @@ use crate::owner::{ConnectedClient, LocalClient};
 use crate::plugin::{GameName, NetConfig, Roles};
 use crate::registry::Registry;
 use crate::server::{Collector, NetServer};
+use crate::taken::run_or_defer;
 
 /// The mode of an app, which commands change: see [`NetCommandsExt`].
 ///
@@ -171,7 +172,9 @@ impl NetCommandsExt for Commands<'_, '_> {
     ) {
         let (transport, gate) = (Box::new(transport), AnyGate(Box::new(gate)));
         self.queue(move |world: &mut World| {
-            start_server(world, NetMode::Dedicated, transport, gate);
+            run_or_defer(world, |world| {
+                start_server(world, NetMode::Dedicated, transport, gate);
+            });
         });
     }
 
@@ -181,18 +184,24 @@ impl NetCommandsExt for Commands<'_, '_> {
         gate: impl Admit + 'static,
     ) {
         let (transport, gate) = (Box::new(transport), AnyGate(Box::new(gate)));
-        self.queue(move |world: &mut World| start_server(world, NetMode::Host, transport, gate));
+        self.queue(move |world: &mut World| {
+            run_or_defer(world, |world| start_server(world, NetMode::Host, transport, gate));
+        });
     }
 
     fn connect(&mut self, transport: impl Transport + Send + Sync + 'static, token: &[u8]) {
         let (transport, token) = (Box::new(transport), token.to_vec());
-        self.queue(move |world: &mut World| start_client(world, transport, &token));
+        self.queue(move |world: &mut World| {
+            run_or_defer(world, move |world| start_client(world, transport, &token));
+        });
     }
 
     fn disconnect(&mut self) {
         self.queue(|world: &mut World| {
-            stop(world);
-            begin(world, NetMode::Offline);
+            run_or_defer(world, |world| {
+                stop(world);
+                begin(world, NetMode::Offline);
+            });
         });
     }
 
@@ -200,9 +209,12 @@ impl NetCommandsExt for Commands<'_, '_> {
         let reason = reason.to_string();
         self.queue(move |world: &mut World| {
             let peer = world.get::<ConnectedClient>(client).and_then(|client| client.peer);
-            if let (Some(peer), Some(mut server)) = (peer, world.get_resource_mut::<NetServer>()) {
-                server.0.kick(peer, &reason);
-            }
+            run_or_defer(world, move |world| {
+                let server = world.get_resource_mut::<NetServer>();
+                if let (Some(peer), Some(mut server)) = (peer, server) {
+                    server.0.kick(peer, &reason);
+                }
+            });
         });
     }
 }

@@ -16,6 +16,7 @@ use crate::owner;
 use crate::registry::Registry;
 use crate::server::{self, Collector};
 use crate::step::{self, NetTick};
+use crate::taken::Deferred;
 
 /// Both plugins: the app can be single player, listen server, dedicated server or client.
 ///
@@ -174,6 +175,7 @@ fn build_shared(app: &mut App, game: &str, version: &str) {
         .init_resource::<NetMode>()
         .init_resource::<NetTick>()
         .init_resource::<Lingering>()
+        .init_resource::<Deferred>()
         .init_resource::<Collector>()
         .init_resource::<EntityMap>()
         .init_resource::<ClientReplica>()

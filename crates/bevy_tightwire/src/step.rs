@@ -14,6 +14,7 @@ use crate::message::{self, Outlet};
 use crate::mode::NetMode;
 use crate::registry::Registry;
 use crate::server::NetServer;
+use crate::taken::{deferring, with_taken};
 
 /// The number of the tick that `FixedMain` runs, the same on both sides.
 #[derive(Resource, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -93,15 +94,18 @@ pub(crate) fn write_inputs(world: &mut World) {
 /// Ends the frame: sends messages and snapshots.
 pub(crate) fn send(world: &mut World) {
     let now = world.resource::<Time<Real>>().elapsed();
-    if let Some(mut server) = world.remove_resource::<NetServer>() {
-        message::flush(world, Outlet::Server(&mut *server.0));
-        server.0.send(now);
-        world.insert_resource(server);
-    } else if let Some(mut client) = world.remove_resource::<NetClient>() {
-        message::flush(world, Outlet::Client(&mut *client.0));
-        client.0.send(now);
-        world.insert_resource(client);
+    if world.contains_resource::<NetServer>() {
+        with_taken(world, |world, server: &mut NetServer| {
+            message::flush(world, Outlet::Server(&mut *server.0));
+            server.0.send(now);
+        });
+    } else if world.contains_resource::<NetClient>() {
+        with_taken(world, |world, client: &mut NetClient| {
+            message::flush(world, Outlet::Client(&mut *client.0));
+            client.0.send(now);
+        });
     } else {
-        message::flush(world, Outlet::Offline);
+        // A command of an observer may begin another mode, which needs the messages of the app.
+        deferring(world, |world| message::flush(world, Outlet::Offline));
     }
 }

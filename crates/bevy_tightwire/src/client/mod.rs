@@ -24,6 +24,7 @@ use crate::face::ClientFace;
 use crate::message;
 use crate::mode::{self, ClientState, Disconnected, NetMode};
 use crate::plugin::NetworkSet;
+use crate::taken::{run_or_defer, with_taken};
 
 /// The running client.
 #[derive(Resource)]
@@ -42,34 +43,36 @@ pub(crate) fn build(app: &mut App) {
 
 fn receive(world: &mut World) {
     let now = world.resource::<Time<Real>>().elapsed();
-    let Some(mut client) = world.remove_resource::<NetClient>() else { return };
-    client.0.receive(now);
-    let mut reason = None;
-    while let Some(event) = client.0.poll_event() {
-        match event {
-            ClientEvent::Connected { .. } => {
-                ClientReplica::despawn_all(world);
-                set_state(world, ClientState::Connected);
-            }
-            ClientEvent::Reconnecting { .. } => set_state(world, ClientState::Connecting),
-            ClientEvent::Disconnected { reason: end } => reason = Some(end.to_string()),
-            ClientEvent::Mine { id } => {
-                world.resource_mut::<ClientReplica>().handle_ownership(id);
-            }
-            ClientEvent::NotMine { id } => {
-                world.resource_mut::<ClientReplica>().handle_ownership(id);
-            }
-            ClientEvent::Matched { provisional, id } => {
-                ClientReplica::handle_match(world, provisional, id);
-            }
-            _ => {}
+    with_taken(world, |world, client: &mut NetClient| {
+        client.0.receive(now);
+        while let Some(event) = client.0.poll_event() {
+            handle_event(world, event);
         }
-    }
-    world.insert_resource(client);
-    if let Some(reason) = reason {
-        mode::stop(world);
-        mode::begin(world, NetMode::Offline);
-        world.write_message(Disconnected { reason });
+    });
+}
+
+fn handle_event(world: &mut World, event: ClientEvent) {
+    match event {
+        ClientEvent::Connected { .. } => {
+            ClientReplica::despawn_all(world);
+            set_state(world, ClientState::Connected);
+        }
+        ClientEvent::Reconnecting { .. } => set_state(world, ClientState::Connecting),
+        ClientEvent::Disconnected { reason } => {
+            let reason = reason.to_string();
+            run_or_defer(world, |world| {
+                mode::stop(world);
+                mode::begin(world, NetMode::Offline);
+                world.write_message(Disconnected { reason });
+            });
+        }
+        ClientEvent::Mine { id } | ClientEvent::NotMine { id } => {
+            world.resource_mut::<ClientReplica>().handle_ownership(id);
+        }
+        ClientEvent::Matched { provisional, id } => {
+            ClientReplica::handle_match(world, provisional, id);
+        }
+        _ => {}
     }
 }
 
@@ -79,14 +82,14 @@ fn set_state(world: &mut World, state: ClientState) {
 
 /// Writes the shown states to the world, then hands out the messages that are bound to them.
 fn apply(world: &mut World) {
-    let Some(mut client) = world.remove_resource::<NetClient>() else { return };
-    if world.contains_resource::<Replication>() {
-        world.resource_scope(|world, mut replication: Mut<'_, Replication>| {
-            world.resource_scope(|world, mut replica: Mut<'_, ClientReplica>| {
-                replica.apply(world, &mut replication, &*client.0);
+    with_taken(world, |world, client: &mut NetClient| {
+        if world.contains_resource::<Replication>() {
+            world.resource_scope(|world, mut replication: Mut<'_, Replication>| {
+                world.resource_scope(|world, mut replica: Mut<'_, ClientReplica>| {
+                    replica.apply(world, &mut replication, &*client.0);
+                });
             });
-        });
-    }
-    message::receive_from_server(world, &mut *client.0);
-    world.insert_resource(client);
+        }
+        message::receive_from_server(world, &mut *client.0);
+    });
 }

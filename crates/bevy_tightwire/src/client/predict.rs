@@ -21,6 +21,7 @@ use crate::owner::{Owned, Simulated};
 use crate::registry::Registry;
 use crate::server::{PreSpawned, predicted_row};
 use crate::step::{NetTick, run_tick};
+use crate::taken::{run_or_defer, with_taken};
 
 /// Marks an entity that this client predicts: its fixed systems step it, and the server corrects it.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -50,10 +51,11 @@ impl NetEntityCommandsExt for EntityCommands<'_> {
     fn net_predict(&mut self, is_predicted: bool) {
         self.queue_silenced(move |entity: EntityWorldMut<'_>| {
             let id = entity.world().get_resource::<EntityMap>().and_then(|map| map.id(entity.id()));
-            let client = entity.into_world_mut().get_resource_mut::<NetClient>();
-            if let (Some(id), Some(mut client)) = (id, client) {
-                client.0.predict(id, is_predicted);
-            }
+            run_or_defer(entity.into_world_mut(), move |world| {
+                if let (Some(id), Some(mut client)) = (id, world.get_resource_mut::<NetClient>()) {
+                    client.0.predict(id, is_predicted);
+                }
+            });
         });
     }
 
@@ -72,15 +74,17 @@ impl NetEntityCommandsExt for EntityCommands<'_> {
 /// Runs the ticks that are due, replays first, and writes the shown states of the predicted
 /// entities.
 pub(crate) fn step(world: &mut World) {
-    let Some(mut client) = world.remove_resource::<NetClient>() else { return };
-    client.0.take_input(world);
-    while client.0.next_step(&mut |scene| run_step(world, scene)) {}
-    if world.contains_resource::<Replication>() {
-        with_replica(world, |world, replica, replication, _| {
-            replica.show_predicted(world, replication, &*client.0);
-        });
-    }
-    world.insert_resource(client);
+    with_taken(world, |world, client: &mut NetClient| {
+        client.0.take_input(world);
+        while client.0.next_step(&mut |scene| run_step(world, scene)) {}
+        // A frame may have replays and no new tick, and the next frame none of them.
+        world.resource_mut::<NetTick>().is_replay = false;
+        if world.contains_resource::<Replication>() {
+            with_replica(world, |world, replica, replication, _| {
+                replica.show_predicted(world, replication, &*client.0);
+            });
+        }
+    });
 }
 
 fn with_replica(

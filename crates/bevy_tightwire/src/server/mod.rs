@@ -24,6 +24,7 @@ use crate::message;
 use crate::mode::NetMode;
 use crate::owner::{ConnectedClient, ConnectionLost, Simulated};
 use crate::plugin::NetworkSet;
+use crate::taken::with_taken;
 
 /// Marks an entity as replicated. The side with authority inserts this component.
 ///
@@ -140,13 +141,13 @@ pub(crate) fn observe_moves(world: &mut World, replication: &Replication) {
 
 fn receive(world: &mut World) {
     let now = world.resource::<Time<Real>>().elapsed();
-    let Some(mut server) = world.remove_resource::<NetServer>() else { return };
-    server.0.receive(now);
-    while let Some(event) = server.0.poll_event() {
-        handle_event(world, event);
-    }
-    message::receive_from_clients(world, &mut *server.0);
-    world.insert_resource(server);
+    with_taken(world, |world, server: &mut NetServer| {
+        server.0.receive(now);
+        while let Some(event) = server.0.poll_event() {
+            handle_event(world, event);
+        }
+        message::receive_from_clients(world, &mut *server.0);
+    });
 }
 
 fn handle_event(world: &mut World, event: ServerEvent) {
