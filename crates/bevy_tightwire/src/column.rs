@@ -3,7 +3,8 @@
 use bevy_ecs::change_detection::{DetectChanges, Ref, Tick};
 use bevy_ecs::component::{Component, ComponentMutability};
 use bevy_ecs::entity::Entity;
-use bevy_ecs::query::{QueryState, With};
+use bevy_ecs::entity_disabling::Disabled;
+use bevy_ecs::query::{Has, QueryState, With};
 use bevy_ecs::world::{EntityRef, EntityWorldMut, World};
 use tightwire::ObjectId;
 use tightwire::schema::Schema;
@@ -137,7 +138,9 @@ pub(crate) struct ColumnOf<C: Component, K> {
     row: RowBuffer,
 }
 
-type SlotQuery<C> = QueryState<(&'static NetSlot, Ref<'static, C>), With<Replicated>>;
+/// `Has<Disabled>` lets disabled entities in: `Allow<Disabled>` is no filter of archetypes.
+type SlotQuery<C> =
+    QueryState<(&'static NetSlot, Ref<'static, C>, Has<Disabled>), With<Replicated>>;
 
 impl<C: Component, K: Codec<C>> ColumnOf<C, K> {
     pub(crate) fn new(codec: K) -> Self {
@@ -221,7 +224,7 @@ where
     fn scan(&mut self, world: &World, since: Since, is_once: bool, changed: &mut Vec<u32>) {
         let Some(query) = &mut self.query else { return };
         if let Ok(tables) = query.contiguous_iter(world) {
-            for (slots, components) in tables {
+            for (slots, components, _) in tables {
                 let ticks = match is_once {
                     true => components.added_ticks_slice(),
                     false => components.changed_ticks_slice(),
@@ -231,7 +234,7 @@ where
             return;
         }
         // Sparse sets are not contiguous.
-        for (slot, component) in query.iter(world) {
+        for (slot, component, _) in query.iter(world) {
             let tick = if is_once { component.added() } else { component.last_changed() };
             if tick.is_newer_than(since.last, since.now) {
                 changed.push(slot.0);

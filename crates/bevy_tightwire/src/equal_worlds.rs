@@ -3,8 +3,9 @@
 use bevy_app::App;
 use bevy_ecs::change_detection::Mut;
 use bevy_ecs::entity::Entity;
+use bevy_ecs::entity_disabling::Disabled;
 use bevy_ecs::hierarchy::ChildOf;
-use bevy_ecs::prelude::{With, World};
+use bevy_ecs::prelude::{Allow, With, World};
 use tightwire::snapshot::Scope;
 
 use crate::classes::Replication;
@@ -47,7 +48,7 @@ impl TestNet {
 /// Compares the world of a client, which is the entity `client` of the server.
 fn compare(server: &mut App, app: &mut App, client: Entity) -> Result<(), String> {
     let world = server.world_mut();
-    let mut replicated = world.query_filtered::<Entity, With<Replicated>>();
+    let mut replicated = world.query_filtered::<Entity, (With<Replicated>, Allow<Disabled>)>();
     let entities: Vec<_> = replicated.iter(world).collect();
     let mut known = 0;
     for entity in entities {
@@ -66,7 +67,8 @@ fn compare(server: &mut App, app: &mut App, client: Entity) -> Result<(), String
         }
     }
     let world = app.world_mut();
-    let remote = world.query_filtered::<(), With<Remote>>().iter(world).count();
+    let mut remote = world.query_filtered::<(), (With<Remote>, Allow<Disabled>)>();
+    let remote = remote.iter(world).count();
     let mapped = world.resource::<EntityMap>().len();
     if (remote, mapped) == (known, known) {
         return Ok(());

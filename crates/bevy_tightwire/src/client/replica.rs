@@ -2,7 +2,8 @@
 
 use bevy_ecs::component::Component;
 use bevy_ecs::entity::Entity;
-use bevy_ecs::prelude::{ChildOf, Children, Resource, With, World};
+use bevy_ecs::entity_disabling::Disabled;
+use bevy_ecs::prelude::{Allow, ChildOf, Children, Resource, With, World};
 use std::collections::{BTreeSet, HashSet};
 use tightwire::ObjectId;
 use tightwire::snapshot::{ChangeKind, Row, RowBuffer};
@@ -157,7 +158,8 @@ impl Selection {
 impl ClientReplica {
     /// Despawns all remote entities, as at the end of a connection.
     pub(crate) fn despawn_all(world: &mut World) {
-        let mut remote = world.query_filtered::<Entity, With<Remote>>();
+        // Predicted despawns have only disabled their entities.
+        let mut remote = world.query_filtered::<Entity, (With<Remote>, Allow<Disabled>)>();
         let entities: Vec<_> = remote.iter(world).collect();
         for entity in entities {
             let _ = world.try_despawn(entity);

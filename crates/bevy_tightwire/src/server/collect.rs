@@ -3,8 +3,9 @@
 use bevy_ecs::change_detection::{Mut, Tick};
 use bevy_ecs::component::ComponentId;
 use bevy_ecs::entity::Entity;
+use bevy_ecs::entity_disabling::Disabled;
 use bevy_ecs::hierarchy::Children;
-use bevy_ecs::prelude::{Resource, With, Without, World};
+use bevy_ecs::prelude::{Allow, Resource, With, Without, World};
 use std::collections::HashMap;
 use tightwire::ObjectId;
 use tightwire::snapshot::{Row, RowBuffer};
@@ -60,7 +61,7 @@ impl Collector {
 
     /// Ends the replication of all entities, which stay in the world.
     pub(crate) fn forget_all(world: &mut World) {
-        let mut slots = world.query_filtered::<Entity, With<NetSlot>>();
+        let mut slots = world.query_filtered::<Entity, (With<NetSlot>, Allow<Disabled>)>();
         let entities: Vec<_> = slots.iter(world).collect();
         for entity in entities {
             world.entity_mut(entity).remove::<NetSlot>();
@@ -183,7 +184,8 @@ impl Collector {
         let now = world.increment_change_tick();
         let is_fresh = self.last.is_none();
         if is_fresh {
-            let mut new = world.query_filtered::<Entity, (With<Replicated>, Without<NetSlot>)>();
+            type New = (With<Replicated>, Without<NetSlot>, Allow<Disabled>);
+            let mut new = world.query_filtered::<Entity, New>();
             self.spawned.clear();
             self.spawned.extend(new.iter(world));
             let known = 0..self.slots.len() as u32;

@@ -6,6 +6,7 @@ mod relevancy;
 
 use bevy_app::prelude::*;
 use bevy_ecs::entity::Entity;
+use bevy_ecs::entity_disabling::Disabled;
 use bevy_ecs::lifecycle::{Add, HookContext, Remove};
 use bevy_ecs::observer::{Observer, On};
 use bevy_ecs::prelude::*;
@@ -29,7 +30,9 @@ use crate::taken::with_taken;
 /// Marks an entity as replicated. The side with authority inserts this component.
 ///
 /// All registered components of the entity are then on every client to which it is relevant, until
-/// it is despawned or the marker is removed.
+/// it is despawned or the marker is removed. An entity that is
+/// [`Disabled`](bevy_ecs::entity_disabling::Disabled) on the server is replicated as others are:
+/// [`NetScope`] hides it from clients.
 ///
 /// ```
 /// use bevy_ecs::prelude::*;
@@ -113,7 +116,7 @@ pub(crate) fn observe_moves(world: &mut World, replication: &Replication) {
     }
     let observer = Observer::new(
         |removed: On<'_, '_, Remove>,
-         slots: Query<'_, '_, &NetSlot>,
+         slots: Query<'_, '_, &NetSlot, Allow<Disabled>>,
          mut all: ResMut<'_, Collector>| {
             let trigger = removed.trigger();
             if let (Some(_), Ok(slot)) = (trigger.new_archetype, slots.get(removed.entity)) {
@@ -128,7 +131,9 @@ pub(crate) fn observe_moves(world: &mut World, replication: &Replication) {
         return;
     }
     let observer = Observer::new(
-        |added: On<'_, '_, Add>, slots: Query<'_, '_, &NetSlot>, mut all: ResMut<'_, Collector>| {
+        |added: On<'_, '_, Add>,
+         slots: Query<'_, '_, &NetSlot, Allow<Disabled>>,
+         mut all: ResMut<'_, Collector>| {
             if let Ok(slot) = slots.get(added.entity) {
                 for component in added.trigger().components {
                     all.handle_moved(*slot, *component);
