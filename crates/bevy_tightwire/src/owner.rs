@@ -52,11 +52,13 @@ pub struct Owns(Vec<Entity>);
 
 /// Marks the entities of the local player, in all modes.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[component(clone_behavior = Ignore)]
 pub struct Owned;
 
 /// Marks the entities that this side simulates: all replicated entities on the side with authority,
 /// and the predicted entities on a client. Systems with `With<Simulated>` need no run condition.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[component(clone_behavior = Ignore)]
 pub struct Simulated;
 
 /// Adds `Owned` to the entities of the local player.

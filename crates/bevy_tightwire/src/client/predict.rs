@@ -25,6 +25,7 @@ use crate::taken::{run_or_defer, with_taken};
 
 /// Marks an entity that this client predicts: its fixed systems step it, and the server corrects it.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[component(clone_behavior = Ignore)]
 pub struct Predicted;
 
 /// Records an entity that a client spawns in advance.

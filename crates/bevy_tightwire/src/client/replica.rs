@@ -16,8 +16,9 @@ use crate::face::{ClientFace, Which};
 use crate::owner::{LocalClient, OwnedBy, Simulated};
 use crate::registry::{ColumnEntry, ColumnSettings, Registry};
 
-/// Marks an entity that stands for one of the server.
+/// Marks an entity that stands for one of the server. A clone of the entity does not.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[component(clone_behavior = Ignore)]
 pub struct Remote;
 
 /// State that this client has applied to its world.

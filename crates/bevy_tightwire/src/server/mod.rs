@@ -51,8 +51,9 @@ use crate::taken::with_taken;
 pub struct Replicated;
 
 /// The place of a replicated entity in the collector.
+// A clone of the entity is another one, which gets a place of its own.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug)]
-#[component(immutable)]
+#[component(immutable, clone_behavior = Ignore)]
 pub(crate) struct NetSlot(pub(crate) u32);
 
 fn on_replicated(mut world: DeferredWorld<'_>, context: HookContext) {
