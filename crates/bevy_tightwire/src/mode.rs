@@ -21,7 +21,7 @@ use crate::face::{AnyGate, AnyTransport, ClientFace, ServerFace};
 use crate::owner::{ConnectedClient, LocalClient};
 use crate::plugin::{GameName, NetConfig, Roles};
 use crate::registry::Registry;
-use crate::server::{Collector, NetServer};
+use crate::server::{Collector, NetServer, set_simulated};
 use crate::taken::run_or_defer;
 
 /// The mode of an app, which commands change: see [`NetCommandsExt`].
@@ -155,9 +155,14 @@ pub trait NetCommandsExt {
     );
 
     /// Becomes a client, which connects with a token.
+    ///
+    /// A change of mode despawns the entities that clients own, and a client's remote entities. The others
+    /// stay: a game that has a level of its own in single player despawns it `OnEnter` of
+    /// [`ClientState::Connecting`], and spawns it anew where `NetMode` has authority.
     fn connect(&mut self, transport: impl Transport + Send + Sync + 'static, token: &[u8]);
 
-    /// Stops the server or disconnects the client; the app is offline afterwards.
+    /// Stops the server or disconnects the client; the app is offline afterwards, with a new local
+    /// player.
     fn disconnect(&mut self);
 
     /// Disconnects a client at once, and sends it the reason.
@@ -312,6 +317,7 @@ pub(crate) fn declare(world: &World) -> Option<Game> {
 /// Begins a mode, with its local player.
 pub(crate) fn begin(world: &mut World, mode: NetMode) {
     world.insert_resource(mode);
+    set_simulated(world, mode.has_authority());
     if !world.resource::<Roles>().has_client || !mode.has_local_player() {
         return;
     }

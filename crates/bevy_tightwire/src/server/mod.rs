@@ -20,6 +20,7 @@ pub(crate) use collect::{Collector, predicted_row};
 pub use relevancy::{ClientRooms, ClientTeam, NetPriority, NetScope, PreSpawned, Viewer};
 
 use crate::classes::Replication;
+use crate::client::Remote;
 use crate::face::ServerFace;
 use crate::message;
 use crate::mode::NetMode;
@@ -69,7 +70,24 @@ fn on_not_replicated(mut world: DeferredWorld<'_>, context: HookContext) {
     let slot = world.get::<NetSlot>(context.entity).copied();
     if let (Some(slot), Some(mut collector)) = (slot, world.get_resource_mut::<Collector>()) {
         collector.handle_despawned(slot);
+    }
+    if world.get_resource::<NetMode>().is_none_or(|mode| mode.has_authority()) {
         world.commands().entity(context.entity).try_remove::<(NetSlot, Simulated)>();
+    }
+}
+
+/// Marks the replicated entities of this world as simulated by this side, or as not: a client
+/// simulates only what it predicts.
+pub(crate) fn set_simulated(world: &mut World, is_simulated: bool) {
+    type Own = (With<Replicated>, Without<Remote>, Allow<Disabled>);
+    let mut own = world.query_filtered::<Entity, Own>();
+    let own: Vec<_> = own.iter(world).collect();
+    for entity in own {
+        let Ok(mut entity) = world.get_entity_mut(entity) else { continue };
+        match is_simulated {
+            true => entity.insert_if_new(Simulated),
+            false => entity.remove::<Simulated>(),
+        };
     }
 }
 
