@@ -225,7 +225,7 @@ impl NetCommandsExt for Commands<'_, '_> {
 }
 
 fn start_server(world: &mut World, mode: NetMode, transport: AnyTransport, gate: AnyGate) {
-    if !has_plugin(world) {
+    if !has_plugins(world, mode) {
         return;
     }
     stop(world);
@@ -250,17 +250,21 @@ fn start_server(world: &mut World, mode: NetMode, transport: AnyTransport, gate:
     }
 }
 
-/// Whether the app has a plugin of this crate; it is logged if not.
-fn has_plugin(world: &World) -> bool {
-    let has_plugin = world.contains_resource::<GameName>();
-    if !has_plugin {
-        log::error!("the app has no plugin of bevy_tightwire: add `TightwirePlugins`");
-    }
-    has_plugin
+/// Whether the app has the plugins that a mode needs; it is logged if not.
+fn has_plugins(world: &World, mode: NetMode) -> bool {
+    let Roles { has_server, has_client } = world.get_resource().copied().unwrap_or_default();
+    let missing = match mode {
+        _ if !has_server && !has_client => "TightwirePlugins",
+        _ if mode.is_serving() && !has_server => "TightwireServerPlugin",
+        _ if mode.has_local_player() && !has_client => "TightwireClientPlugin",
+        _ => return true,
+    };
+    log::error!("the app cannot change its mode to {mode:?}: add `{missing}`");
+    false
 }
 
 fn start_client(world: &mut World, transport: AnyTransport, token: &[u8]) {
-    if !has_plugin(world) {
+    if !has_plugins(world, NetMode::Client) {
         return;
     }
     stop(world);

@@ -75,6 +75,7 @@ impl Plugin for TightwireServerPlugin {
     fn build(&self, app: &mut App) {
         build_shared(app, &self.game, &self.version);
         app.world_mut().resource_mut::<NetConfig>().server = self.config.clone();
+        app.world_mut().resource_mut::<Roles>().has_server = true;
         server::build(app);
     }
 
@@ -154,6 +155,7 @@ pub(crate) struct NetConfig {
 /// The plugins that the app has.
 #[derive(Resource, Clone, Copy, Debug, Default)]
 pub(crate) struct Roles {
+    pub(crate) has_server: bool,
     pub(crate) has_client: bool,
 }
 
