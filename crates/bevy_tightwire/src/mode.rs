@@ -19,7 +19,7 @@ use crate::classes::Replication;
 use crate::client::{ClientReplica, NetClient};
 use crate::face::{AnyGate, AnyTransport, ClientFace, ServerFace};
 use crate::owner::{ConnectedClient, LocalClient};
-use crate::plugin::{GameName, NetConfig, Roles};
+use crate::plugin::{FinishError, GameName, NetConfig, Roles};
 use crate::registry::Registry;
 use crate::server::{Collector, NetServer, set_simulated};
 use crate::taken::run_or_defer;
@@ -293,9 +293,12 @@ pub(crate) fn declare(world: &World) -> Option<Game> {
     let (Some(replication), Some(GameName { name, version })) =
         (world.get_resource::<Replication>(), world.get_resource::<GameName>())
     else {
-        log::error!(
-            "the app is not complete: `App::finish` was not called, or it reported an error"
-        );
+        match world.get_resource::<FinishError>() {
+            Some(FinishError(error)) => {
+                log::error!("the app cannot change its mode: a component cannot be replicated: {error}");
+            }
+            None => log::error!("the app is not complete: `App::finish` was not called"),
+        }
         return None;
     };
     let mut game =

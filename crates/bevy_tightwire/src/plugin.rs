@@ -159,6 +159,10 @@ pub(crate) struct Roles {
     pub(crate) has_client: bool,
 }
 
+/// The reason for which the app has no classes. Its mode stays offline.
+#[derive(Resource, Clone, Debug)]
+pub(crate) struct FinishError(pub(crate) String);
+
 /// Adds the parts that both plugins need, if the other one has not added them yet.
 fn build_shared(app: &mut App, game: &str, version: &str) {
     if app.world().contains_resource::<GameName>() {
@@ -207,7 +211,7 @@ fn build_shared(app: &mut App, game: &str, version: &str) {
 /// Makes the classes of the app, once all plugins are added.
 fn finish_shared(app: &mut App) {
     let world = app.world_mut();
-    if world.contains_resource::<Replication>() {
+    if world.contains_resource::<Replication>() || world.contains_resource::<FinishError>() {
         return;
     }
     let timestep = world.resource::<Time<Fixed>>().timestep();
@@ -227,7 +231,11 @@ fn finish_shared(app: &mut App) {
             server::observe_moves(world, &replication);
             world.insert_resource(replication);
         }
-        Err(error) => log::error!("a component cannot be replicated: {error}"),
+        Err(error) => {
+            log::error!("a component cannot be replicated: {error}");
+            // The other plugin of the app finishes too, with what this one left.
+            world.insert_resource(FinishError(error.to_string()));
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use tightwire::token::TokenError;
 use crate::client::EntityMap;
 use crate::mode::{NetCommandsExt, NetMode};
 use crate::owner::ConnectedClient;
+use crate::plugin::FinishError;
 use crate::server::object_of;
 
 /// A server app and client apps over a simulated network, on a virtual clock: a run is a function of
@@ -69,20 +70,11 @@ impl TestNet {
     ///
     /// # Panics
     ///
-    /// If `game` adds no plugin of this crate. If the simulated network refuses its own certificate,
+    /// If `game` adds no plugin of this crate, or registers a component that cannot be replicated. If the simulated network refuses its own certificate,
     /// which would be a bug of this crate.
     #[must_use]
-    #[expect(clippy::expect_used, reason = "a helper of tests")]
     pub fn new(link: LinkConfig, seed: u64, clients: usize, game: fn(&mut App)) -> Self {
-        let mut net = Self::without_server(link, seed, game);
-        let socket = net.network.socket(SERVER.into());
-        let transport =
-            Quic::listen(socket, &net.certificate, net.quic()).expect("a simulated server");
-        run_commands(&mut net.server, |commands| {
-            commands.serve(transport, Numbers);
-        });
-        (0..clients).for_each(|_| net.join());
-        net
+        Self::with_server(link, seed, clients, game, NetMode::Dedicated)
     }
 
     /// Starts a listen server, whose host plays too, and clients of a game.
@@ -91,13 +83,26 @@ impl TestNet {
     ///
     /// As [`new`](Self::new).
     #[must_use]
-    #[expect(clippy::expect_used, reason = "a helper of tests")]
     pub fn hosted(link: LinkConfig, seed: u64, clients: usize, game: fn(&mut App)) -> Self {
+        Self::with_server(link, seed, clients, game, NetMode::Host)
+    }
+
+    #[expect(clippy::expect_used, reason = "a helper of tests")]
+    fn with_server(
+        link: LinkConfig,
+        seed: u64,
+        clients: usize,
+        game: fn(&mut App),
+        mode: NetMode,
+    ) -> Self {
         let mut net = Self::without_server(link, seed, game);
         let socket = net.network.socket(SERVER.into());
         let transport =
             Quic::listen(socket, &net.certificate, net.quic()).expect("a simulated server");
-        run_commands(&mut net.server, |commands| commands.host(transport, Numbers));
+        run_commands(&mut net.server, |commands| match mode {
+            NetMode::Host => commands.host(transport, Numbers),
+            _ => commands.serve(transport, Numbers),
+        });
         (0..clients).for_each(|_| net.join());
         net
     }
@@ -246,6 +251,8 @@ fn complete(game: fn(&mut App), frame: Duration) -> App {
     app.insert_resource(TimeUpdateStrategy::ManualDuration(frame));
     app.finish();
     app.cleanup();
+    let error = app.world().get_resource::<FinishError>().map(|error| &error.0);
+    assert!(error.is_none(), "a component cannot be replicated: {}", error.map_or("", String::as_str));
     app
 }
 
