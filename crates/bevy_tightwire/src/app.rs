@@ -25,7 +25,9 @@ use crate::registry::{Filters, GroupEntry};
 use crate::resource::{self, ResourceCodec, ResourceCopy};
 
 /// Registration of components, messages and the input. Both sides register the same; the order does
-/// not matter.
+/// not matter, and several plugins of a game may register the same type. The settings of a component
+/// that is registered twice add up; its codec, and the delivery of a message, are those of the first
+/// registration.
 ///
 /// ```
 /// use bevy_app::App;
@@ -81,6 +83,9 @@ pub trait NetAppExt {
 
     /// Sends messages `M` of clients to the server, which reads [`FromClient`]. Register a type for
     /// one direction only: a client would send the messages that it receives back to the server.
+    ///
+    /// A message that is written before the client is connected is not sent, and a system of a tick that
+    /// writes one needs `run_if(not(is_replaying))`, or replays would send it again.
     fn add_client_message<M: Message + NetData>(&mut self, delivery: Delivery) -> &mut Self;
 
     /// Sends [`ToClients`] messages of the server to clients, which read `M`.
@@ -123,7 +128,14 @@ pub trait NetAppExt {
 }
 
 fn add_channel(app: &mut App, channel: impl Channel + 'static) {
-    with_registry(app, |registrar| registrar.registry.channels.push(Box::new(channel)));
+    with_registry(app, |registrar| {
+        let channels = &mut registrar.registry.channels;
+        let (name, _) = channel.declaration();
+        if channels.iter().any(|other| other.declaration().0 == name) {
+            return log::warn!("`{name}` is registered twice: the first registration counts");
+        }
+        channels.push(Box::new(channel));
+    });
 }
 
 impl NetAppExt for App {
@@ -165,10 +177,14 @@ impl NetAppExt for App {
     where
         R: Resource<Mutability = Mutable> + NetData + Clone,
     {
-        let place =
-            with_registry(self, |registrar| registrar.add::<ResourceCopy<R>, _>(ResourceCodec));
-        one::<ResourceCopy<R>>(self, place);
-        resource::build::<R>(self);
+        let (is_new, place) = with_registry(self, |registrar| {
+            let is_new = registrar.entry::<ResourceCopy<R>>().is_none();
+            (is_new, registrar.add::<ResourceCopy<R>, _>(ResourceCodec))
+        });
+        if is_new {
+            one::<ResourceCopy<R>>(self, place);
+            resource::build::<R>(self);
+        }
         self
     }
 
@@ -185,7 +201,9 @@ impl NetAppExt for App {
     fn add_input<I: Input>(&mut self) -> &mut Self {
         let place = with_registry(self, |registrar| {
             if let Some(name) = registrar.registry.input.name() {
-                log::error!("the input is `{name}` already: `{}` is ignored", type_name::<I>());
+                if name != type_name::<I>() {
+                    log::error!("the input is `{name}` already: `{}` is ignored", type_name::<I>());
+                }
                 return None;
             }
             registrar.registry.input = Box::new(TypedInput::<I>(PhantomData));
