@@ -17,6 +17,26 @@ use crate::owner::{LocalClient, OwnedBy, Simulated};
 use crate::registry::{ColumnEntry, ColumnSettings, Registry};
 
 /// Marks an entity that stands for one of the server. A clone of the entity does not.
+///
+/// A client inserts it into a new entity after the components: an observer of `On<Add, Remote>` finds
+/// all of them, but for those that wait for another entity. An observer of a component finds those
+/// that were inserted before it.
+///
+/// ```
+/// use bevy_ecs::prelude::*;
+/// use bevy_tightwire::prelude::*;
+///
+/// #[derive(Component, Wire, Default)]
+/// struct Health(#[wire(range = 0..=100)] u8);
+///
+/// fn draw(added: On<Add, Remote>, all: Query<&Health>) {
+///     if let Ok(health) = all.get(added.entity) {
+///         println!("{} arrives with {} points", added.entity, health.0);
+///     }
+/// }
+/// # let mut world = World::new();
+/// # world.add_observer(draw);
+/// ```
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[component(clone_behavior = Ignore)]
 pub struct Remote;
@@ -242,13 +262,17 @@ impl ClientReplica {
         let mut predicted = Vec::new();
         client.predicted(&mut predicted);
         for &id in &predicted {
-            let mut part = Selection::NotPredicted;
-            if self.predicted.binary_search(&id).is_err()
-                && self.begin_prediction(world, replication, id)
-            {
-                part = Selection::All;
+            if !self.objects.contains_key(&id) {
+                // The markers are inserted last: their observers find the components.
+                self.entity_of(world, replication, id);
+                self.receive(world, replication, client, id, Selection::All);
+                self.set_owned(world, client, id);
+            } else {
+                self.receive(world, replication, client, id, Selection::NotPredicted);
             }
-            self.receive(world, replication, client, id, part);
+            if self.predicted.binary_search(&id).is_err() {
+                self.begin_prediction(world, replication, id);
+            }
         }
         let before = core::mem::replace(&mut self.predicted, predicted);
         for id in before {
@@ -264,14 +288,12 @@ impl ClientReplica {
         world: &mut World,
         replication: &Replication,
         id: ObjectId,
-    ) -> bool {
-        let is_new = !self.objects.contains_key(&id);
+    ) {
         let entity = self.entity_of(world, replication, id);
         if let Ok(mut entity) = world.get_entity_mut(entity) {
-            entity.insert((Predicted, Simulated));
+            entity.insert_if_new(Remote).insert((Predicted, Simulated));
         }
         self.ownership.push(id);
-        is_new
     }
 
     fn end_prediction(
@@ -299,12 +321,13 @@ impl ClientReplica {
         }
     }
 
-    /// Returns the entity of an object, which is spawned if there is none.
+    /// Returns the entity of an object, which is spawned if there is none. The caller inserts [`Remote`]
+    /// into a new entity, after its components.
     fn entity_of(&mut self, world: &mut World, replication: &Replication, id: ObjectId) -> Entity {
         if let Some(object) = self.objects.get(&id) {
             return object.entity;
         }
-        let entity = world.spawn(Remote).id();
+        let entity = world.spawn_empty().id();
         self.adopt(world, replication.columns.len(), id, entity);
         entity
     }
@@ -416,10 +439,19 @@ impl ClientReplica {
             }
             if is_new {
                 self.set_owned(world, client, id);
+                self.mark_remote(world, id);
             }
         }
         (self.row, self.held) = (shown, held);
         is_there
+    }
+
+    /// Marks a new entity, whose components are there, as one of the server.
+    fn mark_remote(&self, world: &mut World, id: ObjectId) {
+        let object = self.objects.get(&id).filter(|object| object.part_of.is_none());
+        if let Some(Ok(mut entity)) = object.map(|object| world.get_entity_mut(object.entity)) {
+            entity.insert(Remote);
+        }
     }
 
     /// Writes components of a predicted object as they arrived.
