@@ -67,6 +67,8 @@ pub(crate) trait Column: Send + Sync {
 
     fn forget(&mut self, entity: Entity);
 
+    fn forget_all(&mut self);
+
     /// Rounds the component of an entity to the resolution of the wire form.
     fn round(&mut self, entity: &mut EntityWorldMut<'_>);
 
@@ -331,6 +333,12 @@ where
     fn put_back(&mut self, entity: &mut EntityWorldMut<'_>, tick: u32) {
         if let Some(history) = &self.typed.history {
             history.restore(entity, tick);
+        }
+    }
+
+    fn forget_all(&mut self) {
+        if let Some(history) = &mut self.typed.history {
+            history.forget_all();
         }
     }
 

@@ -57,6 +57,10 @@ impl<C: Component<Mutability: WriteMode<C>>> History<C> {
     pub(crate) fn forget(&mut self, entity: Entity) {
         self.rings.remove(&entity);
     }
+
+    pub(crate) fn forget_all(&mut self) {
+        self.rings = EntityHashMap::default();
+    }
 }
 
 /// Local state of predicted entities, which replays restore: see
@@ -65,6 +69,7 @@ pub(crate) trait LocalState: Send + Sync {
     fn record(&mut self, entity: EntityRef<'_>, tick: u32);
     fn restore(&mut self, entity: &mut EntityWorldMut<'_>, tick: u32);
     fn forget(&mut self, entity: Entity);
+    fn forget_all(&mut self);
 }
 
 impl<C: Component<Mutability: WriteMode<C>>> LocalState for History<C> {
@@ -78,5 +83,9 @@ impl<C: Component<Mutability: WriteMode<C>>> LocalState for History<C> {
 
     fn forget(&mut self, entity: Entity) {
         Self::forget(self, entity);
+    }
+
+    fn forget_all(&mut self) {
+        Self::forget_all(self);
     }
 }

@@ -18,6 +18,7 @@ use tightwire::transport::Transport;
 use crate::classes::Replication;
 use crate::client::{ClientReplica, NetClient};
 use crate::face::{AnyGate, AnyTransport, ClientFace, ServerFace};
+use crate::message;
 use crate::owner::{ConnectedClient, LocalClient};
 use crate::plugin::{FinishError, GameName, NetConfig, Roles};
 use crate::registry::Registry;
@@ -351,6 +352,7 @@ pub(crate) fn stop(world: &mut World) {
         Collector::forget_all(world);
         world.resource_mut::<NextState<ServerState>>().set(ServerState::Stopped);
     }
+    message::forget_waiting(world);
     let mut clients = world.query_filtered::<Entity, With<ConnectedClient>>();
     let mut local = world.query_filtered::<Entity, With<LocalClient>>();
     let clients: Vec<_> = clients.iter(world).chain(local.iter(world)).collect();

@@ -182,6 +182,12 @@ impl ClientReplica {
         // Predicted despawns have only disabled their entities.
         let mut remote = world.query_filtered::<Entity, (With<Remote>, Allow<Disabled>)>();
         let entities: Vec<_> = remote.iter(world).collect();
+        if let Some(mut replication) = world.get_resource_mut::<Replication>() {
+            replication.columns.iter_mut().for_each(|entry| entry.column.forget_all());
+        }
+        if let Some(mut registry) = world.get_resource_mut::<Registry>() {
+            registry.local_state.iter_mut().for_each(|state| state.forget_all());
+        }
         for entity in entities {
             let _ = world.try_despawn(entity);
         }

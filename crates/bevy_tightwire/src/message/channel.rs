@@ -202,6 +202,11 @@ impl<M: NetData, P: Port<ToClients<M>, M>> Channel for ServerChannel<M, P> {
         }
     }
 
+    fn forget_waiting(&mut self) {
+        self.waiting.clear();
+        self.unsent.clear();
+    }
+
     fn receive_from_server(&mut self, world: &mut World, client: &mut dyn ClientFace) {
         let Some(number) = client.number_of(self.declaration().0) else { return };
         let now = world.resource::<Time<Real>>().elapsed();

@@ -188,6 +188,9 @@ pub(crate) trait Channel: Send + Sync {
     /// Sends the messages that were written, and hands out those that are addressed to this side.
     fn flush(&mut self, world: &mut World, outlet: Outlet<'_>);
 
+    /// Drops the messages that wait for entities of the connection that has ended.
+    fn forget_waiting(&mut self) {}
+
     fn receive_from_clients(&mut self, _: &mut World, _: &mut dyn ServerFace) {}
 
     fn receive_from_server(&mut self, _: &mut World, _: &mut dyn ClientFace) {}
@@ -217,6 +220,11 @@ pub(crate) fn receive_from_clients(world: &mut World, server: &mut dyn ServerFac
 
 pub(crate) fn receive_from_server(world: &mut World, client: &mut dyn ClientFace) {
     for_each_channel(world, |world, channel| channel.receive_from_server(world, client));
+}
+
+/// Drops the messages that wait for entities of the connection that has ended.
+pub(crate) fn forget_waiting(world: &mut World) {
+    for_each_channel(world, |_, channel| channel.forget_waiting());
 }
 
 fn for_each_channel(world: &mut World, mut run: impl FnMut(&mut World, &mut dyn Channel)) {

@@ -13,7 +13,7 @@ use tightwire::snapshot::{Row, RowBuffer};
 use super::parts::Parts;
 use super::relevancy::{self, Relevancy};
 use super::{NetServer, NetSlot, Replicated};
-use crate::classes::{Presence, Replication};
+use crate::classes::{Class, Presence, Replication};
 use crate::codec::WireEntities;
 use crate::column::Since;
 use crate::face::ServerFace;
@@ -43,6 +43,8 @@ pub(crate) struct Collector {
     last: Option<Tick>,
     scanned: Vec<u32>,
     row: RowBuffer,
+    /// The previous row of an object whose class changes.
+    before: RowBuffer,
 }
 
 /// A replicated entity.
@@ -266,13 +268,19 @@ impl Collector {
         replication: &mut Replication,
         server: &mut dyn ServerFace,
     ) {
-        let spawned = core::mem::take(&mut self.spawned);
+        let mut spawned = core::mem::take(&mut self.spawned);
+        let mut late = Vec::new();
         for &entity in &spawned {
             let Ok(new) = world.get_entity(entity) else { continue };
             if new.contains::<NetSlot>() || !new.contains::<Replicated>() {
                 continue;
             }
-            let class = self.make_row(world, replication, entity);
+            let (class, is_whole) = self.make_row(world, replication, entity, None);
+            if !is_whole {
+                // A later tick may have a value that can be sent.
+                late.push(entity);
+                continue;
+            }
             match server.spawn_row(self.row.row()) {
                 Ok(id) => {
                     let slot = self.add(Slot { entity, id, class });
@@ -285,15 +293,24 @@ impl Collector {
                 Err(error) => log::error!("entity {entity} is not replicated: {error}"),
             }
         }
+        spawned.clear();
+        spawned.append(&mut late);
         self.spawned = spawned;
-        self.spawned.clear();
     }
 
-    /// Makes the whole row of an entity, and returns its class.
-    fn make_row(&mut self, world: &World, replication: &mut Replication, entity: Entity) -> u16 {
+    /// Makes the whole row of an entity. Returns its class, and whether the row has all components that
+    /// each object of the class has.
+    fn make_row(
+        &mut self,
+        world: &World,
+        replication: &mut Replication,
+        entity: Entity,
+        before: Option<Before<'_>>,
+    ) -> (u16, bool) {
         let entity = world.entity(entity);
         let claim = replication.claim(entity.archetype()).clone();
         let class = &replication.classes[usize::from(claim.class)];
+        let mut is_whole = true;
         let mut row = core::mem::take(&mut self.row);
         let cells = row.reset(claim.class, class.width);
         self.dangling.clear();
@@ -302,18 +319,28 @@ impl Collector {
             let entry = &mut replication.columns[column];
             let mut map = |entity| self.wire_entity(world, entity);
             let mut entities = WireEntities::new(&mut map);
-            if let Some(written) = quantise(entry, entity, &mut entities) {
+            let kept = before.and_then(|before| before.cells(&replication.classes, column));
+            let is_kept = entry.settings.is_once
+                && before.is_some_and(|before| !before.has_changed(column));
+            let written = match kept {
+                Some(kept) if is_kept => Some(kept),
+                // If a value cannot be quantised, the previous one stays.
+                _ => quantise(entry, entity, &mut entities).or(kept),
+            };
+            if let Some(written) = written {
                 cells[place.cells.clone()].copy_from_slice(written);
-                if let Presence::Bit { cell, bit } = place.presence {
-                    cells[cell] |= bit;
-                }
+            }
+            match place.presence {
+                Presence::Bit { cell, bit } if written.is_some() => cells[cell] |= bit,
+                Presence::Bit { .. } => {}
+                Presence::Always => is_whole &= written.is_some(),
             }
             if entities.missing().is_some() {
                 self.dangling.push(column);
             }
         }
         self.row = row;
-        claim.class
+        (claim.class, is_whole)
     }
 
     fn write_changed(
@@ -337,7 +364,18 @@ impl Collector {
                 }
             }
             if replication.claim(entity.archetype()).class != slot.class {
-                let class = self.make_row(world, replication, slot.entity);
+                let mut before = core::mem::take(&mut self.before);
+                let found = server.edit(slot.id, &mut |edit| before.copy_from(edit.row()));
+                let previous = found.is_ok().then(|| Before { row: before.row(), changed: run });
+                let (class, is_whole) =
+                    self.make_row(world, replication, slot.entity, previous);
+                self.before = before;
+                if !is_whole {
+                    // The object keeps its class until a later tick has a value that can be sent.
+                    self.dangling.clear();
+                    self.unresolved.extend(run);
+                    continue;
+                }
                 self.unresolved.extend(self.dangling.drain(..).map(|column| (place, column)));
                 if let Err(error) = server.set_row(slot.id, self.row.row()) {
                     log::warn!("a change of entity {} is not replicated: {error}", slot.entity);
@@ -404,6 +442,24 @@ impl Collector {
     }
 }
 
+/// The previous row of an object, and the columns that changed since.
+#[derive(Clone, Copy)]
+struct Before<'b> {
+    row: Row<'b>,
+    changed: &'b [(u32, usize)],
+}
+
+impl<'b> Before<'b> {
+    fn cells(self, classes: &[Class], column: usize) -> Option<&'b [u32]> {
+        let class = classes.get(usize::from(self.row.class))?;
+        class.fields.get(column)?.as_ref()?.in_row(self.row.cells)
+    }
+
+    fn has_changed(self, column: usize) -> bool {
+        self.changed.iter().any(|&(_, changed)| changed == column)
+    }
+}
+
 /// Quantises a component. Returns `None` if the entity does not have the component, or if its value
 /// cannot be quantised, which is logged.
 pub(super) fn quantise<'c>(
@@ -438,7 +494,7 @@ pub(crate) fn predicted_row<'r>(
 ) -> Row<'r> {
     round_all(world, replication, entity);
     let mut collector = Collector { row: core::mem::take(row), ..Collector::default() };
-    collector.make_row(world, replication, entity);
+    collector.make_row(world, replication, entity, None);
     *row = collector.row;
     row.row()
 }
