@@ -59,6 +59,8 @@ pub struct TestNet {
     /// Duration of a frame, by which the clock of each app advances. Default: 1/120 s.
     pub frame: Duration,
     certificate: Certificate,
+    /// Number of connections so far, each from an address of its own.
+    connections: u16,
     game: fn(&mut App),
     seed: u64,
     now: Duration,
@@ -116,6 +118,7 @@ impl TestNet {
             network: Network::new(link, seed),
             frame,
             certificate: Certificate::self_signed([NAME]).expect("a certificate"),
+            connections: 0,
             game,
             seed,
             now: Duration::ZERO,
@@ -158,20 +161,27 @@ impl TestNet {
     /// # Panics
     ///
     /// As [`new`](Self::new).
-    #[expect(clippy::expect_used, reason = "a helper of tests")]
     pub fn join(&mut self) {
         let mut app = complete(self.game, self.frame);
-        let number = self.clients.len() + 1;
-        let address = SocketAddr::from(([10, 0, (number >> 8) as u8 + 1, number as u8], 1000));
+        app.world_mut().resource_mut::<Time<Real>>().advance_by(self.now);
+        self.clients.push(app);
+        self.connect(self.clients.len() - 1);
+    }
+
+    /// Connects `clients[client]` to the server: again, if it has disconnected or was kicked, or from
+    /// another mode.
+    #[expect(clippy::expect_used, reason = "a helper of tests")]
+    pub fn connect(&mut self, client: usize) {
+        self.connections += 1;
+        let [upper, lower] = self.connections.to_be_bytes();
+        let address = SocketAddr::from(([10, 0, upper + 1, lower], 1000));
         let trust = Trust::Pinned(vec![self.certificate.fingerprint()]);
         let socket = self.network.socket(address);
         let transport = Quic::connect(socket, SERVER.into(), NAME, &trust, self.quic(), self.now)
             .expect("a simulated client");
-        app.world_mut().resource_mut::<Time<Real>>().advance_by(self.now);
-        run_commands(&mut app, |commands| {
-            commands.connect(transport, &(number as u64).to_le_bytes());
+        run_commands(&mut self.clients[client], |commands| {
+            commands.connect(transport, &(client as u64 + 1).to_le_bytes());
         });
-        self.clients.push(app);
     }
 
     /// Returns the entity of a client on the server: that of `clients[client]`, which has
