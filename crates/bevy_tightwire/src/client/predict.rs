@@ -34,6 +34,8 @@ pub(crate) fn on_prespawned(mut world: DeferredWorld<'_>, context: HookContext) 
         && let Some(mut replica) = world.get_resource_mut::<ClientReplica>()
     {
         replica.prespawned.push(context.entity);
+        // Systems that run later in this tick step the entity, as they do on the server.
+        world.commands().entity(context.entity).try_insert((Predicted, Simulated));
     }
 }
 
@@ -277,7 +279,7 @@ impl ClientReplica {
                         self.despawn(world, replication, id);
                     }
                     self.adopt(world, replication.columns.len(), id, entity);
-                    world.entity_mut(entity).insert((Remote, Predicted, Simulated, Owned));
+                    world.entity_mut(entity).insert((Remote, Owned));
                     if let Err(place) = self.predicted.binary_search(&id) {
                         self.predicted.insert(place, id);
                     }
