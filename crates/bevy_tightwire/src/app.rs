@@ -15,7 +15,7 @@ use tightwire::play::Input;
 use crate::codec::{Codec, Derived, Marker};
 use crate::component::{ComponentGroup, NetComponent, WriteMode};
 use crate::history::History;
-use crate::input::{Controls, LocalInput, TypedInput};
+use crate::input::{Controls, LocalInput, TypedInput, release_controls};
 use crate::message::{
     Channel, ClientChannel, EventPort, FromClient, Mapping, MessagePort, NetData, ServerChannel,
     ToClients, init_queue,
@@ -212,6 +212,7 @@ impl NetAppExt for App {
         if let Some(place) = place {
             // Only the owner has inputs to predict with.
             one::<Controls<I>>(self, place).owner_only();
+            self.add_observer(release_controls::<I>);
         }
         self.init_resource::<LocalInput<I>>()
     }

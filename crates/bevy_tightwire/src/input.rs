@@ -3,7 +3,10 @@
 use core::marker::PhantomData;
 
 use bevy_ecs::component::Component;
+use bevy_ecs::lifecycle::Remove;
+use bevy_ecs::observer::On;
 use bevy_ecs::resource::Resource;
+use bevy_ecs::system::Query;
 use bevy_ecs::world::World;
 use tightwire::play::{ClientConfig, Game, Input, PlayError, ServerConfig};
 
@@ -33,7 +36,8 @@ use crate::owner::{LocalClient, OwnedBy};
 #[derive(Resource, Clone, PartialEq, Debug, Default)]
 pub struct LocalInput<I: Send + Sync + 'static>(pub I);
 
-/// Input of the client that owns the entity, in this tick.
+/// Input of the client that owns the entity, in this tick. An entity that loses its owner gets the
+/// default.
 ///
 /// The side with authority inserts the component. It is replicated only to the owner, which
 /// predicts with its own inputs.
@@ -56,6 +60,16 @@ pub struct LocalInput<I: Send + Sync + 'static>(pub I);
 /// ```
 #[derive(Component, Clone, PartialEq, Debug, Default)]
 pub struct Controls<I: Send + Sync + 'static>(pub I);
+
+/// Lets go of the keys that the owner of an entity held.
+pub(crate) fn release_controls<I: Input>(
+    removed: On<'_, '_, Remove, OwnedBy>,
+    mut all: Query<'_, '_, &mut Controls<I>>,
+) {
+    if let Ok(mut controls) = all.get_mut(removed.entity) {
+        controls.0 = I::default();
+    }
+}
 
 macro_rules! derefs {
     ($($name:ident)+) => {$(
