@@ -157,9 +157,9 @@ pub trait NetCommandsExt {
 
     /// Becomes a client, which connects with a token.
     ///
-    /// A change of mode despawns the entities that clients own, and a client's remote entities. The others
-    /// stay: a game that has a level of its own in single player despawns it `OnEnter` of
-    /// [`ClientState::Connecting`], and spawns it anew where `NetMode` has authority.
+    /// A change of mode despawns the entities that clients own, and the remote entities of a client. All
+    /// others stay: a game that has a level in single player despawns it `OnEnter` of
+    /// [`ClientState::Connecting`], before that of the server arrives.
     fn connect(&mut self, transport: impl Transport + Send + Sync + 'static, token: &[u8]);
 
     /// Stops the server or disconnects the client; the app is offline afterwards, with a new local
@@ -296,7 +296,9 @@ pub(crate) fn declare(world: &World) -> Option<Game> {
     else {
         match world.get_resource::<FinishError>() {
             Some(FinishError(error)) => {
-                log::error!("the app cannot change its mode: a component cannot be replicated: {error}");
+                log::error!(
+                    "the app cannot change its mode: a component cannot be replicated: {error}"
+                );
             }
             None => log::error!("the app is not complete: `App::finish` was not called"),
         }

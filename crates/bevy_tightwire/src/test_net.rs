@@ -262,7 +262,11 @@ fn complete(game: fn(&mut App), frame: Duration) -> App {
     app.finish();
     app.cleanup();
     let error = app.world().get_resource::<FinishError>().map(|error| &error.0);
-    assert!(error.is_none(), "a component cannot be replicated: {}", error.map_or("", String::as_str));
+    assert!(
+        error.is_none(),
+        "a component cannot be replicated: {}",
+        error.map_or("", String::as_str)
+    );
     app
 }
 

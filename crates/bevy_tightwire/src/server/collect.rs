@@ -320,8 +320,8 @@ impl Collector {
             let mut map = |entity| self.wire_entity(world, entity);
             let mut entities = WireEntities::new(&mut map);
             let kept = before.and_then(|before| before.cells(&replication.classes, column));
-            let is_kept = entry.settings.is_once
-                && before.is_some_and(|before| !before.has_changed(column));
+            let is_kept =
+                entry.settings.is_once && before.is_some_and(|before| !before.has_changed(column));
             let written = match kept {
                 Some(kept) if is_kept => Some(kept),
                 // If a value cannot be quantised, the previous one stays.
@@ -367,8 +367,7 @@ impl Collector {
                 let mut before = core::mem::take(&mut self.before);
                 let found = server.edit(slot.id, &mut |edit| before.copy_from(edit.row()));
                 let previous = found.is_ok().then(|| Before { row: before.row(), changed: run });
-                let (class, is_whole) =
-                    self.make_row(world, replication, slot.entity, previous);
+                let (class, is_whole) = self.make_row(world, replication, slot.entity, previous);
                 self.before = before;
                 if !is_whole {
                     // The object keeps its class until a later tick has a value that can be sent.
