@@ -279,6 +279,13 @@ fn another_owner_predicts_the_entity_from_then_on() {
         assert!(lead > 0.2 && lag > 0.4, "{lead} {lag}");
         assert!(corrections(&net.clients[owner]) <= corrected + 2, "only a lost input");
     }
+    // Without an owner, nobody holds its keys.
+    net.server.world_mut().entity_mut(player).remove::<OwnedBy>();
+    net.run(net.frame * 2);
+    let before = x(&net.server, player);
+    net.run(seconds(0.5));
+    assert_eq!(x(&net.server, player), before);
+    assert_eq!(roles(&net), [false, false]);
 }
 
 #[test]

@@ -6,6 +6,7 @@
 #[allow(dead_code)]
 #[path = "../../../tightwire-demo/tests/it/browser.rs"]
 mod browser;
+mod commands;
 mod components;
 mod connection;
 mod cost;
@@ -16,12 +17,16 @@ mod extras;
 mod game;
 mod guide;
 mod inspect;
+mod markers;
 mod messages;
+mod mode_changes;
 mod modes;
 mod precision;
 mod prediction;
 mod prelude;
 mod random;
+mod registration;
 mod replication;
 mod test_net;
+mod values;
 mod visibility;

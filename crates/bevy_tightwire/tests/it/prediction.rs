@@ -139,6 +139,12 @@ fn on_a_perfect_link_there_are_no_corrections() {
     net.run(seconds(3.0));
     let (mispredicted, compared) = corrections(&net.clients[0]);
     assert!(mispredicted == 0 && compared > 100, "{mispredicted} of {compared}");
+    // Nor of what is spawned and despawned in advance.
+    net.clients[0].world_mut().resource_mut::<Keys>().0.fire = true;
+    net.run(seconds(2.0));
+    assert!(count::<Bullet>(&mut net.clients[0]) > 2);
+    let (mispredicted, compared) = corrections(&net.clients[0]);
+    assert!(mispredicted == 0 && compared > 200, "{mispredicted} of {compared}");
 }
 
 #[test]
