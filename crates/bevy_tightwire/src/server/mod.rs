@@ -183,13 +183,16 @@ fn handle_event(world: &mut World, event: ServerEvent) {
             world.resource_mut::<Clients>().by_peer.insert(peer, client);
         }
         ServerEvent::Lost { peer, .. } => {
-            if let Some(client) = entity(world, peer) {
-                world.entity_mut(client).insert(ConnectionLost);
+            // The game may have despawned it.
+            let client = entity(world, peer).and_then(|client| world.get_entity_mut(client).ok());
+            if let Some(mut client) = client {
+                client.insert(ConnectionLost);
             }
         }
         ServerEvent::Resumed { peer } => {
-            if let Some(client) = entity(world, peer) {
-                world.entity_mut(client).remove::<ConnectionLost>();
+            let client = entity(world, peer).and_then(|client| world.get_entity_mut(client).ok());
+            if let Some(mut client) = client {
+                client.remove::<ConnectionLost>();
             }
         }
         ServerEvent::Left { peer, .. } => {

@@ -76,3 +76,25 @@ fn systems_of_a_connected_client_rest_while_the_connection_is_lost() {
     assert_eq!(connected(&mut net, 1.0), 0);
     assert!(log(&net.clients[0]).reasons.is_empty(), "it was this client's own wish");
 }
+
+#[test]
+fn a_client_whose_entity_the_game_despawned_may_lose_its_connection() {
+    let mut net = net(1, game);
+    net.run(seconds(1.0));
+    let client = crate::visibility::clients(&mut net)[0];
+    let owned = net.server.world_mut().spawn((Replicated, OwnedBy(client), Health(1))).id();
+    net.server.world_mut().despawn(client);
+    assert!(net.server.world().get_entity(owned).is_err());
+    net.network.set_config(LinkConfig { loss: 1.0, ..TestNet::bad_link() });
+    net.run(seconds(12.0));
+    net.network.set_config(TestNet::bad_link());
+    net.run(seconds(8.0));
+    net.server.world_mut().spawn((Replicated, Health(2)));
+    net.run(seconds(1.0));
+    assert_eq!(
+        (state(&net.clients[0]), count::<Health>(&mut net.clients[0])),
+        (ClientState::Connected, 1)
+    );
+    net.clients[0].world_mut().commands().disconnect();
+    net.run(seconds(1.0));
+}
