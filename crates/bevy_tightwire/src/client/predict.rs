@@ -42,7 +42,8 @@ pub(crate) fn on_prespawned(mut world: DeferredWorld<'_>, context: HookContext) 
 /// Commands for entities that both sides despawn.
 pub trait NetEntityCommandsExt {
     /// Despawns an entity in a fixed system. A client only hides the entity, by [`Disabled`], until
-    /// the server has despawned it too. If the server does not, the client shows it again.
+    /// the server has despawned it too. If the server does not, the client shows it again. A remote
+    /// entity that the client does not predict stays until the server despawns it.
     fn net_despawn(&mut self);
 
     /// Begins or ends the prediction of an entity that this client does not own, for example one
@@ -64,11 +65,11 @@ impl NetEntityCommandsExt for EntityCommands<'_> {
 
     fn net_despawn(&mut self) {
         self.queue_silenced(|mut entity: EntityWorldMut<'_>| {
-            match entity.world().get_resource::<NetMode>() {
-                Some(NetMode::Client) if entity.contains::<Predicted>() => {
-                    entity.insert(Disabled);
-                }
-                _ => entity.despawn(),
+            let is_client = entity.world().get_resource::<NetMode>() == Some(&NetMode::Client);
+            if is_client && entity.contains::<Predicted>() {
+                entity.insert(Disabled);
+            } else if !is_client || !entity.contains::<Remote>() {
+                entity.despawn();
             }
         });
     }

@@ -202,6 +202,20 @@ fn a_despawn_that_the_server_refuses_is_taken_back() {
 }
 
 #[test]
+fn a_despawn_of_an_entity_that_the_client_does_not_predict_is_that_of_the_server() {
+    let (mut net, _) = start(1);
+    let ball = net.server.world_mut().spawn((Replicated, Ball, Position([0.0, 0.0]))).id();
+    net.run(seconds(1.0));
+    let copy = remote(&net, 0, ball).unwrap();
+    net.clients[0].world_mut().commands().entity(copy).net_despawn();
+    net.run(seconds(0.5));
+    assert!(net.clients[0].world().get::<Ball>(copy).is_some());
+    net.server.world_mut().commands().entity(ball).net_despawn();
+    net.run(seconds(0.5));
+    assert!(net.clients[0].world().get_entity(copy).is_err());
+}
+
+#[test]
 fn an_entity_of_nobody_is_predicted_while_the_game_says_so() {
     let (mut net, _) = start(1);
     let ball = net.server.world_mut().spawn((Replicated, Ball, Position([0.0, 0.0]))).id();

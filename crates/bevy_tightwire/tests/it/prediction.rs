@@ -236,3 +236,44 @@ fn a_host_and_a_single_player_play_with_the_same_systems() {
     assert!((x_of(&mut host.clients[0], seen) - x).abs() < 2.5);
     assert_eq!(all::<Health>(&mut host.clients[0]).len(), 2);
 }
+
+#[derive(Component, Wire, Clone, Copy, PartialEq, Eq, Debug)]
+struct Shooter(#[entities] Entity);
+
+impl Default for Shooter {
+    fn default() -> Self {
+        Self(Entity::PLACEHOLDER)
+    }
+}
+
+#[test]
+fn a_spawn_in_advance_can_contain_an_entity() {
+    fn referring(app: &mut App) {
+        game(app);
+        app.add_systems(
+            FixedUpdate,
+            (|new: Query<
+                (Entity, &OwnedBy),
+                (With<Bullet>, With<Simulated>, Without<Shooter>),
+            >,
+              players: Query<(Entity, &OwnedBy), With<Controls<Move>>>,
+              mut commands: Commands| {
+                for (bullet, owner) in &new {
+                    let shooter = players.iter().find(|(_, of)| *of == owner).map(|(one, _)| one);
+                    commands.entity(bullet).insert(Shooter(shooter.unwrap()));
+                }
+            })
+            .after(shoot)
+            .before(fly),
+        );
+        app.replicate::<Shooter>().predict().map_entities();
+    }
+    let mut net = TestNet::new(TestNet::perfect_link(), 1, 1, referring);
+    net.run(seconds(2.0));
+    let own = only::<Controls<Move>>(&mut net.clients[0]);
+    net.clients[0].world_mut().resource_mut::<Keys>().0.fire = true;
+    net.run(seconds(2.0));
+    let shooters = all::<Shooter>(&mut net.clients[0]);
+    assert!(shooters.len() > 2 && shooters.iter().all(|shooter| shooter.0 == own), "{shooters:?}");
+    assert_eq!(corrections(&net.clients[0]).0, 0);
+}
