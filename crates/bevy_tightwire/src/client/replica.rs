@@ -489,10 +489,17 @@ impl ClientReplica {
         let Some(object) = self.objects.get_mut(&id) else { return };
         let Some(class) = replication.classes.get(usize::from(shown.class)) else { return };
         let held = if held.class == shown.class { held } else { shown };
-        object.class = shown.class;
+        let before = core::mem::replace(&mut object.class, shown.class);
+        let before = replication.classes.get(usize::from(before));
         for (column, entry) in replication.columns.iter_mut().enumerate() {
             if !part.contains(entry.settings) {
-                continue;
+                let is_lost = class.fields[column].is_none()
+                    && before.is_some_and(|before| before.fields[column].is_some());
+                if !is_lost {
+                    continue;
+                }
+                // Replays and functions of the game write the components of the class, and no others.
+                object.cells[column] = Applied::Stale;
             }
             let row = if entry.settings.is_interpolated { shown } else { held };
             let cells = class.fields[column].as_ref().and_then(|place| place.in_row(row.cells));

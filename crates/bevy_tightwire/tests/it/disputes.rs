@@ -8,7 +8,7 @@ use bevy_tightwire::TestNet;
 use bevy_tightwire::prelude::*;
 use bevy_time::{Fixed, Time};
 
-use crate::game::{Bullet, Position, count, net, only, remote, seconds};
+use crate::game::{Bullet, Heading, Position, count, net, only, remote, seconds};
 use crate::visibility::clients;
 
 #[derive(Wire, Clone, Copy, PartialEq, Debug, Default)]
@@ -300,6 +300,31 @@ fn another_owner_predicts_the_entity_from_then_on() {
     net.run(seconds(0.5));
     assert_eq!(x(&net.server, player), before);
     assert_eq!(roles(&net), [false, false]);
+}
+
+#[test]
+fn a_predicted_component_goes_with_the_rest_of_its_group() {
+    fn grouped(app: &mut App) {
+        app.add_plugins(TightwirePlugins::new("group", "1.0"));
+        app.replicate::<(Position, Bullet)>().predict();
+        app.replicate::<Heading>();
+    }
+    let mut net = crate::game::net(1, grouped);
+    net.run(seconds(1.0));
+    let client = clients(&mut net)[0];
+    let group = (Position::default(), Bullet, Heading(1.0));
+    let entity = net.server.world_mut().spawn((Replicated, OwnedBy(client), group)).id();
+    net.run(seconds(1.0));
+    let copy = remote(&net, 0, entity).unwrap();
+    assert!(net.clients[0].world().get::<Bullet>(copy).is_some());
+    net.server.world_mut().entity_mut(entity).remove::<Position>();
+    net.run(seconds(1.0));
+    assert!(net.clients[0].world().get::<Bullet>(copy).is_none());
+    net.assert_equal_worlds();
+    net.server.world_mut().entity_mut(entity).insert(Position([2.0, 3.0]));
+    net.run(seconds(1.0));
+    assert!(net.clients[0].world().get::<Bullet>(copy).is_some());
+    net.assert_equal_worlds();
 }
 
 #[test]
