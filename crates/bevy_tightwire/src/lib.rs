@@ -70,7 +70,8 @@
 //!
 //! [`NetCommandsExt`] has the commands `serve`, `host`, `connect` and `disconnect`; [`NetMode`] is
 //! the current mode, and [`ClientState`] and [`ServerState`] are the states of its connection and
-//! its server. Before the first command, and after `disconnect`, the app is single player.
+//! its server. Before the first command, and after `disconnect`, the app is single player. Add
+//! `DefaultPlugins` or `MinimalPlugins` before the plugins of this crate, which add what is missing.
 //!
 //! ```no_run
 //! use bevy_ecs::prelude::*;
@@ -93,7 +94,7 @@
 //!
 //! On the side with authority, every client, including the local player, is an entity with
 //! [`ConnectedClient`]. [`OwnedBy`] makes a client the owner of an entity. [`Simulated`] is on the
-//! entities that this side steps, so that systems need no run condition.
+//! entities that this side steps, so that systems of predicted components need no run condition.
 //!
 //! # Replication
 //!
@@ -102,13 +103,17 @@
 //! other crates, [`replicate_once`](NetAppExt::replicate_once) and
 //! [`replicate_resource`](NetAppExt::replicate_resource). [`Replicated`] replicates an entity.
 //! Changes are found by Bevy's change detection; a change below the resolution of the wire form
-//! costs nothing.
+//! costs nothing. A value that the wire form does not have, as an integer beyond its range or a float
+//! that is not a number, is not sent, and a warning says so: the previous one stays. A float beyond
+//! its range is sent as the end of the range.
 //!
 //! An entity is one object of Tightwire's snapshots. Its class is that of the largest group of
 //! which it has all components; its other components are optional parts of the class. A client
 //! never sees half of an entity, and all changes of an entity in one tick arrive together.
 //!
-//! [`EntityMap`] maps entities of a client to objects of the server.
+//! [`Remote`] marks the entities of a client that stand for those of the server. It is inserted after
+//! their components, so an observer of `On<Add, Remote>` finds a whole entity. [`EntityMap`] maps
+//! them to objects of the server.
 //! [`map_entities`](Registration::map_entities) maps the entities in a component; a client writes
 //! the component once it has them. [`NetScope`], [`ClientRooms`], [`ClientTeam`] and [`Viewer`]
 //! decide which clients get an entity, and its children with it;
@@ -131,11 +136,12 @@
 //! server's state of a tick differs, the client corrects its own, replays the ticks since then, and
 //! lets the visible offset fade. Rules:
 //!
-//! 1. Predicted components change only in `FixedMain`.
+//! 1. Predicted components change only in `FixedMain`, and other replicated components only on the side
+//!    with authority: a client keeps its own change until the server changes the component.
 //! 2. Systems that change them read only replicated components, those of
 //!    [`rollback`](NetAppExt::rollback), [`Controls`], [`NetTick`] and `Time`.
 //! 3. The order of these systems is fixed, for example by `chain`.
-//! 4. Systems that play sounds or effects have `run_if(not(is_replaying))`.
+//! 4. Systems that play sounds or effects, or write messages, have `run_if(not(is_replaying))`.
 //! 5. A predicted spawn has [`PreSpawned`]; a predicted despawn uses
 //!    [`net_despawn`](NetEntityCommandsExt::net_despawn).
 //!

@@ -56,7 +56,8 @@ pub struct Owns(Vec<Entity>);
 pub struct Owned;
 
 /// Marks the entities that this side simulates: all replicated entities on the side with authority,
-/// and the predicted entities on a client. Systems with `With<Simulated>` need no run condition.
+/// and the predicted entities on a client. Systems with `With<Simulated>` that change predicted
+/// components need no run condition.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[component(clone_behavior = Ignore)]
 pub struct Simulated;

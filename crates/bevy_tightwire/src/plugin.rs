@@ -18,7 +18,9 @@ use crate::server::{self, Collector};
 use crate::step::{self, NetTick};
 use crate::taken::Deferred;
 
-/// Both plugins: the app can be single player, listen server, dedicated server or client.
+/// Both plugins: the app can be single player, listen server, dedicated server or client. Add
+/// `DefaultPlugins` or `MinimalPlugins` before: these plugins add those that they need and that the app
+/// does not have yet.
 ///
 /// ```
 /// use bevy_app::App;
@@ -52,7 +54,8 @@ impl PluginGroup for TightwirePlugins {
     }
 }
 
-/// The plugin of apps that can be a server. A dedicated server needs only this plugin.
+/// The plugin of apps that can be a server. A dedicated server needs only this plugin; a listen server
+/// needs both, since its host has a local player.
 #[derive(Clone, PartialEq, Debug)]
 pub struct TightwireServerPlugin {
     /// Name of the game.

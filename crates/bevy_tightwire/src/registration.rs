@@ -60,7 +60,7 @@ impl<G> Registration<'_, G> {
     /// Interpolates numbers, vectors, angles and rotations of the components between snapshots. A
     /// component that is not interpolated changes when playback reaches the tick of the change.
     /// Predicted components are interpolated between the last two ticks, and their corrections
-    /// fade.
+    /// fade. Where the authority is, nothing is interpolated: a host sees the values of the last tick.
     pub fn interpolate(self) -> Self {
         self.set(|settings| settings.is_interpolated = true)
     }

@@ -72,8 +72,8 @@ impl TestNet {
     ///
     /// # Panics
     ///
-    /// If `game` adds no plugin of this crate, or registers a component that cannot be replicated. If the simulated network refuses its own certificate,
-    /// which would be a bug of this crate.
+    /// If `game` adds no plugin of this crate, or registers a component that cannot be replicated. If the
+    /// simulated network refuses its own certificate, which would be a bug of this crate.
     #[must_use]
     pub fn new(link: LinkConfig, seed: u64, clients: usize, game: fn(&mut App)) -> Self {
         Self::with_server(link, seed, clients, game, NetMode::Dedicated)

@@ -20,7 +20,8 @@ use crate::owner::{ConnectedClient, OwnedBy};
 /// [`Scope::Always`].
 ///
 /// An entity is always relevant to its owner. To others a child of a replicated entity is relevant
-/// only where its parent is too.
+/// only where its parent is too. [`Scope::Custom`] needs a function of the snapshot layer, which an app
+/// does not have: it is as [`Scope::Always`].
 #[derive(Component, Clone, Copy, PartialEq, Debug, Default)]
 #[component(immutable)]
 pub struct NetScope(pub Scope);

@@ -187,6 +187,7 @@ impl Default for Hit {
 
 fn entity_events_and_replays(app: &mut App) {
     app.add_mapped_server_event::<Hit>(Delivery::Reliable)
+        .add_observer(|new: On<Add, Remote>| println!("{}", new.entity))
         // A part of `FixedMain`.
         .add_systems(FixedPostUpdate, (|| ()).run_if(not(is_replaying)));
 }
