@@ -171,6 +171,26 @@ fn the_server_corrects_and_the_ticks_since_are_replayed() {
 }
 
 #[test]
+fn a_correction_fades_where_the_player_sees_it() {
+    let mut net = net(1, game);
+    net.run(seconds(2.5));
+    let own = only::<Owned>(&mut net.clients[0]);
+    let player = only::<OwnedBy>(&mut net.server);
+    net.server.world_mut().get_mut::<Position>(player).unwrap().0[1] = 1.0;
+    let (mut before, mut largest, mut between) = (0.0, 0.0f32, 0);
+    net.run_with(seconds(1.5), |net| {
+        let y = net.clients[0].world().get::<Position>(own).unwrap().0[1];
+        largest = largest.max((y - before).abs());
+        between += u32::from((0.05..0.95).contains(&y));
+        before = y;
+    });
+    assert!(corrections(&net.clients[0]).0 > 0);
+    assert!((before - 1.0).abs() < 0.02, "{before}");
+    // Without an offset that fades, it would jump by 1 in a frame.
+    assert!(largest < 0.3 && between > 8, "{largest} in {between} frames");
+}
+
+#[test]
 fn a_bullet_that_is_spawned_in_advance_becomes_that_of_the_server() {
     #[derive(Resource, Default)]
     struct Spawned(u32);
@@ -246,26 +266,24 @@ impl Default for Shooter {
     }
 }
 
+type Unsigned = (With<Bullet>, With<Simulated>, Without<Shooter>);
+
+fn sign(
+    bullets: Query<(Entity, &OwnedBy), Unsigned>,
+    players: Query<(Entity, &OwnedBy), With<Controls<Move>>>,
+    mut commands: Commands,
+) {
+    for (bullet, owner) in &bullets {
+        let shooter = players.iter().find(|(_, of)| *of == owner).map(|(player, _)| player);
+        commands.entity(bullet).insert(Shooter(shooter.unwrap()));
+    }
+}
+
 #[test]
 fn a_spawn_in_advance_can_contain_an_entity() {
     fn referring(app: &mut App) {
         game(app);
-        app.add_systems(
-            FixedUpdate,
-            (|new: Query<
-                (Entity, &OwnedBy),
-                (With<Bullet>, With<Simulated>, Without<Shooter>),
-            >,
-              players: Query<(Entity, &OwnedBy), With<Controls<Move>>>,
-              mut commands: Commands| {
-                for (bullet, owner) in &new {
-                    let shooter = players.iter().find(|(_, of)| *of == owner).map(|(one, _)| one);
-                    commands.entity(bullet).insert(Shooter(shooter.unwrap()));
-                }
-            })
-            .after(shoot)
-            .before(fly),
-        );
+        app.add_systems(FixedUpdate, sign.after(shoot).before(fly));
         app.replicate::<Shooter>().predict().map_entities();
     }
     let mut net = TestNet::new(TestNet::perfect_link(), 1, 1, referring);

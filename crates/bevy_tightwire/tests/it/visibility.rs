@@ -341,3 +341,36 @@ fn a_relation_of_the_game_follows_its_target() {
     net.server.world_mut().entity_mut(turret).remove::<Targets>();
     assert!(targeted(&mut net).is_empty());
 }
+
+#[test]
+fn a_client_without_a_viewer_sees_from_the_entities_that_it_owns() {
+    let mut net = net(2, game);
+    net.run(seconds(1.0));
+    let [first, second] = clients(&mut net)[..] else { panic!("two clients") };
+    let server = net.server.world_mut();
+    let own = server.spawn((Replicated, OwnedBy(first), Position([150.0, 0.0]))).id();
+    server.spawn((Replicated, OwnedBy(second), Position([-150.0, 0.0])));
+    let near = |x, label: &str| (Position([x, 0.0]), Label(label.into()));
+    server.spawn((Replicated, near(200.0, "east"), NetScope(Scope::Near)));
+    server.spawn((Replicated, near(-200.0, "west"), NetScope(Scope::Near)));
+    server.spawn((Replicated, near(210.0, "room"), NetScope(Scope::NearInRoom(RoomId(3)))));
+    let labels = |net: &mut bevy_tightwire::TestNet| {
+        net.run(seconds(1.0));
+        [0, 1].map(|client: usize| {
+            let client = &mut net.clients[client];
+            let mut labels: Vec<_> = all::<Label>(client).into_iter().map(|one| one.0).collect();
+            labels.sort();
+            labels.join(" ")
+        })
+    };
+    assert_eq!(labels(&mut net), ["east", "west"]);
+    for client in [first, second] {
+        net.server.world_mut().entity_mut(client).insert(ClientRooms(vec![RoomId(3)]));
+    }
+    assert_eq!(labels(&mut net), ["east room", "west"], "in the room, and near");
+    net.server.world_mut().get_mut::<Position>(own).unwrap().0 = [-170.0, 0.0];
+    assert_eq!(labels(&mut net), ["west", "west"]);
+    let viewer = Viewer(vec![Vec3::new(190.0, 0.0, 0.0)]);
+    net.server.world_mut().entity_mut(first).insert(viewer);
+    assert_eq!(labels(&mut net), ["east room", "west"], "instead of its entity");
+}
