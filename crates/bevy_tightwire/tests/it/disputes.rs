@@ -307,7 +307,8 @@ fn a_predicted_component_goes_with_the_rest_of_its_group() {
     fn grouped(app: &mut App) {
         app.add_plugins(TightwirePlugins::new("group", "1.0"));
         app.replicate::<(Position, Bullet)>().predict();
-        app.replicate::<Heading>();
+        // The entity is predicted without the group too.
+        app.replicate::<Heading>().predict();
     }
     let mut net = crate::game::net(1, grouped);
     net.run(seconds(1.0));
