@@ -39,6 +39,8 @@ impl Admit for AnyGate {
 pub(crate) trait ServerFace: Send + Sync {
     fn receive(&mut self, now: Duration);
     fn begin_tick(&mut self, now: Duration) -> Option<u32>;
+    /// The part of the current tick that has passed.
+    fn tick_fraction(&self, now: Duration) -> f32;
     fn send(&mut self, now: Duration);
     fn poll_event(&mut self) -> Option<ServerEvent>;
     fn has_players(&self) -> bool;
@@ -160,6 +162,10 @@ impl<I: Input> ServerFace for ServerOf<I> {
 
     fn begin_tick(&mut self, now: Duration) -> Option<u32> {
         self.server.begin_tick(now).map(|tick| tick.0)
+    }
+
+    fn tick_fraction(&self, now: Duration) -> f32 {
+        self.server.tick_fraction(now) as f32
     }
 
     fn send(&mut self, now: Duration) {

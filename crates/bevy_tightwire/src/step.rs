@@ -43,8 +43,27 @@ pub(crate) fn step(world: &mut World) {
         NetMode::Host | NetMode::Dedicated => step_server(world),
         NetMode::Client => client::step(world),
     }
+    set_overstep(world);
     let time = world.resource::<Time<Virtual>>().as_generic();
     *world.resource_mut::<Time>() = time;
+}
+
+/// Tells how far the frame is behind its last tick, as Bevy's own loop does offline: programs that show the world
+/// between two ticks need not know the mode.
+fn set_overstep(world: &mut World) {
+    let now = world.resource::<Time<Real>>().elapsed();
+    let fraction = if let Some(server) = world.get_resource::<NetServer>() {
+        server.0.tick_fraction(now)
+    } else if let Some(client) = world.get_resource::<NetClient>() {
+        client.0.predicted_fraction()
+    } else {
+        return;
+    };
+    let mut fixed = world.resource_mut::<Time<Fixed>>();
+    let overstep = fixed.overstep();
+    fixed.discard_overstep(overstep);
+    let overstep = fixed.timestep().mul_f32(fraction.clamp(0.0, 1.0));
+    fixed.accumulate_overstep(overstep);
 }
 
 fn step_server(world: &mut World) {

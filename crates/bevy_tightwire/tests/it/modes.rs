@@ -185,6 +185,26 @@ fn the_tick_rate_is_that_of_fixed_time() {
     }
 }
 
+#[test]
+fn the_overstep_is_the_part_of_a_tick_that_has_passed() {
+    let mut net = net(1, game);
+    net.run(seconds(2.0));
+    let mut ticks = [const { Vec::new() }; 2];
+    net.run_with(seconds(1.0), |net| {
+        for (app, ticks) in [&net.server, &net.clients[0]].into_iter().zip(&mut ticks) {
+            let fraction = app.world().resource::<Time<Fixed>>().overstep_fraction_f64();
+            assert!((0.0..=1.0).contains(&fraction), "{fraction}");
+            ticks.push(f64::from(**app.world().resource::<NetTick>()) + fraction);
+        }
+    });
+    // The shown time moves on evenly.
+    for ticks in ticks {
+        let frame = (ticks[ticks.len() - 1] - ticks[0]) / (ticks.len() - 1) as f64;
+        let steps: Vec<_> = ticks.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        assert!(steps.iter().all(|step| (step - frame).abs() < 0.1), "{frame} {steps:?}");
+    }
+}
+
 /// An app with one of the plugins, or both, on a virtual clock.
 fn app<M>(plugins: impl Plugins<M>) -> App {
     let mut app = App::new();

@@ -410,6 +410,13 @@ impl<I: PlayerInput, T: Transport> Server<I, T> {
         timers.into_iter().flatten().min()
     }
 
+    /// Returns the part of the current tick that has passed, from 0 to 1: a host shows its own world between two ticks.
+    #[must_use]
+    pub fn tick_fraction(&self, now: Duration) -> f64 {
+        let left = self.schedule.next_due().map_or(Duration::ZERO, |due| due.saturating_sub(now));
+        (1.0 - left.as_secs_f64() * f64::from(self.tick_rate)).clamp(0.0, 1.0)
+    }
+
     /// Returns the number of connections that were closed for violations of the protocol: malformed
     /// or too many inputs, or messages that only a server sends.
     #[must_use]
