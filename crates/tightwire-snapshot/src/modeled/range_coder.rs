@@ -27,6 +27,14 @@ pub(super) trait Coder: Marked {
 /// Least width of the interval, so that a total of up to 2^41 loses nothing to rounding.
 const NARROW: u64 = 1 << 56;
 
+/// Returns the part of a range that codes a bit, as its start and size. Without a branch, which would often be
+/// mispredicted.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn part(range: u64, split: u64, bit: bool) -> (u64, u64) {
+    let rest = 0u64.wrapping_sub(u64::from(!bit));
+    (split & rest, split ^ ((split ^ (range - split)) & rest))
+}
+
 pub(super) struct Encoder<'a> {
     out: &'a mut Vec<u8>,
     /// Index in `out` at which the code begins: a carry goes no further back.
@@ -58,10 +66,19 @@ impl<'a> Encoder<'a> {
         self.out.len() <= self.limit
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take(&mut self, start: u64, size: u64) {
         let (low, carry) = self.low.overflowing_add(start);
         self.low = low;
         self.range = size;
+        if carry | (size < NARROW) {
+            self.shift(carry);
+        }
+    }
+
+    /// Writes the bytes that are settled, after a carry if there is one.
+    #[inline(never)]
+    fn shift(&mut self, carry: bool) {
         if carry {
             self.carry();
         }
@@ -92,13 +109,11 @@ impl Coder for Encoder<'_> {
         self.out.len() <= self.limit
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn bit(&mut self, chance: u32, bit: bool) -> bool {
         let split = (self.range >> 16) * u64::from(chance);
-        if bit {
-            self.take(0, split);
-        } else {
-            self.take(split, self.range - split);
-        }
+        let (start, size) = part(self.range, split, bit);
+        self.take(start, size);
         bit
     }
 
@@ -106,6 +121,7 @@ impl Coder for Encoder<'_> {
         (0, 0)
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn narrow(&mut self, start: u64, end: u64, bits: u32) {
         let unit = self.range >> bits;
         self.take(unit * start, unit * (end - start));
@@ -152,15 +168,24 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn shift(&mut self) {
         let byte = self.input.get(self.position).copied().unwrap_or(0);
         self.position += 1;
         self.code = self.code << 8 | u64::from(byte);
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn take(&mut self, start: u64, size: u64) {
         self.code -= start;
         self.range = size;
+        if size < NARROW {
+            self.widen();
+        }
+    }
+
+    #[inline(never)]
+    fn widen(&mut self) {
         while self.range < NARROW {
             self.range <<= 8;
             self.shift();
@@ -173,14 +198,12 @@ impl Marked for Decoder<'_> {}
 impl Coder for Decoder<'_> {
     const DECODES: bool = true;
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn bit(&mut self, chance: u32, _bit: bool) -> bool {
         let split = (self.range >> 16) * u64::from(chance);
         let bit = self.code < split;
-        if bit {
-            self.take(0, split);
-        } else {
-            self.take(split, self.range - split);
-        }
+        let (start, size) = part(self.range, split, bit);
+        self.take(start, size);
         bit
     }
 
@@ -191,6 +214,7 @@ impl Coder for Decoder<'_> {
         (self.code, unit)
     }
 
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn narrow(&mut self, start: u64, end: u64, bits: u32) {
         let unit = self.range >> bits;
         self.take(unit * start, unit * (end - start));
