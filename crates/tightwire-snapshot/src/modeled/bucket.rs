@@ -7,9 +7,13 @@ pub(super) const FRACTION: u32 = 8;
 /// octave, at most `most`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn bucket(magnitude: f32, most: usize) -> usize {
-    // The exponent, which is 133 for 64.
-    let exponent = (magnitude.to_bits() >> 23 & 255) as usize;
-    exponent.saturating_sub(132).min(most)
+    bucket_of_exponent(magnitude.to_bits() >> 23 & 255, most)
+}
+
+/// Returns the class of a magnitude by its exponent, which is 133 for 64.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn bucket_of_exponent(exponent: u32, most: usize) -> usize {
+    (exponent as usize).saturating_sub(132).min(most)
 }
 
 /// Returns the larger of two magnitudes. Neither is NaN, for which `f32::max` takes three more instructions.

@@ -60,7 +60,7 @@ impl CategoryPlan {
         let mut row = 0;
         if let Some(p) = acked.first() {
             let old = p.cells[self.column];
-            let was_changing = acked.get(1).is_some_and(|p| p.cells[self.column] != old) as usize;
+            let was_changing = usize::from(context.motions.has_changed(self.column));
             let slot = self.same
                 + ((context.unchanged_state * 4
                     + bucket(context.prediction_error, 7).saturating_sub(1) / 2)

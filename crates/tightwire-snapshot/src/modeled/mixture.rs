@@ -28,8 +28,9 @@ const FAR: i64 = (1 << 30) - 1;
 /// Half of the whole probability.
 const HALF: f32 = (1 << (CHANCE - 1)) as f32;
 const WHOLE: f32 = (1 << CHANCE) as f32;
-/// The learning rate of a new row; it falls to a twelfth of that.
+/// The learning rate of a new row, and the one to which it falls, after about 1,100 values.
 const FIRST_RATE: i16 = 12_800;
+const LAST_RATE: i16 = 1_023;
 
 /// Row of a table: base-2 logarithms.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -95,6 +96,13 @@ impl Forecast {
         self.presence[part % PARTS] = 0;
     }
 
+    /// Sets the mean of a part relative to the base, within `FAR`.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(super) fn set(&mut self, part: usize, mean: i32) {
+        self.means.as_mut_array()[part % PARTS] = mean;
+        self.presence[part % PARTS] = 0;
+    }
+
     /// Returns the base, the means and the presence of the parts.
     #[cfg(test)]
     pub(super) fn parts(&self) -> (i64, [i32; PARTS], [i16; PARTS]) {
@@ -106,11 +114,17 @@ impl Forecast {
         let middle = size / 2;
         for mean in self.means.as_mut_array() {
             let whole = i64::from(*mean) + ((self.base - offset) << FRACTION);
-            let whole = whole.rem_euclid(size << FRACTION);
+            let whole = modulo(whole, size << FRACTION);
             *mean = (whole - (middle << FRACTION)).clamp(-FAR, FAR) as i32;
         }
         self.base = middle;
     }
+}
+
+/// Returns a number modulo the size of a circle, mostly a power of two, which saves the division.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn modulo(number: i64, size: i64) -> i64 {
+    if size & (size - 1) == 0 { number & (size - 1) } else { number.rem_euclid(size) }
 }
 
 /// Returns the means of each component, a lane for each part, from those of each part, a lane for
@@ -267,14 +281,27 @@ fn learn(params: &mut [TableRow], rows: Rows, lanes: &Lanes, edges: &Edges) {
     let weight_slope = ((share - weight) * f32x8::splat(16_384.0)).fast_trunc_int();
     let width_slope = (slope * f32x8::splat(5_120.0)).fast_trunc_int();
     let weight_slope = i16x8::from_i32x8_saturate(weight_slope);
-    let width_slope = i16x8::from_i32x8_saturate(width_slope);
+    let slopes = [weight_slope, i16x8::from_i32x8_saturate(width_slope)];
+    // Most rows have the last rate, and take the same steps.
+    let last_steps = steps(slopes, LAST_RATE);
     each(rows, |row| {
         let row = &mut params[row];
-        row.weights = step(row.weights, weight_slope, row.rate);
-        row.widths = step(row.widths, width_slope, row.rate);
-        // Like 1 / n at first.
-        row.rate -= ((i32::from(row.rate) * i32::from(row.rate)) >> 20) as i16;
+        if row.rate == LAST_RATE {
+            row.learn(last_steps);
+        } else {
+            row.learn(steps(slopes, row.rate));
+            // Like 1 / n at first.
+            row.rate -= ((i32::from(row.rate) * i32::from(row.rate)) >> 20) as i16;
+        }
     });
+}
+
+impl TableRow {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn learn(&mut self, [weights, widths]: [i16x8; 2]) {
+        self.weights = i16x8::from(self.weights).saturating_add(weights).to_array();
+        self.widths = i16x8::from(self.widths).saturating_add(widths).to_array();
+    }
 }
 
 /// Calls a function with each row. A loop would be unrolled too late for the compiler to see that an index is
@@ -288,9 +315,8 @@ fn each([a, b, c, d, e]: Rows, mut one: impl FnMut(usize)) {
     one(e as usize);
 }
 
-/// Adds `slope * rate`, halved and rounded.
+/// Returns `slope * rate` of each slope, halved and rounded.
 #[cfg_attr(not(debug_assertions), inline(always))]
-fn step(learned: [i16; PARTS], slope: i16x8, rate: i16) -> [i16; PARTS] {
-    let high = slope.mul_keep_high(i16x8::splat(rate));
-    i16x8::from(learned).saturating_add((high + i16x8::splat(1)) >> 1).to_array()
+fn steps(slopes: [i16x8; 2], rate: i16) -> [i16x8; 2] {
+    slopes.map(|slope| (slope.mul_keep_high(i16x8::splat(rate)) + i16x8::splat(1)) >> 1)
 }

@@ -54,6 +54,7 @@ use super::protocol::{ClassLayout, Protocol};
 use super::trace::{Mark, SpanRecord};
 use super::update::{AckedStates, Baseline, ObjectUpdate, ObjectUpdates, UpdateKind};
 use neighbours::CodedObjects;
+use number_motion::ColumnMotions;
 use range_coder::{Coder, Decoder, Encoder};
 use tightwire_core::stream::{ErrorKind, ReadError};
 use traced::TracedDecoder;
@@ -66,6 +67,7 @@ pub(crate) use state::ModelState;
 #[derive(Debug, Default)]
 pub(crate) struct ModeledScratch {
     coded_objects: CodedObjects,
+    motions: ColumnMotions,
     positions: Vec<AckedPosition>,
     /// Order of coding: a key, and the index of an update.
     order: Vec<(u64, u32)>,
@@ -151,8 +153,8 @@ fn code<C: Coder>(
         let class = usize::from(update.class);
         let layout: &Layout = &classes[class].layout;
         let row = &mut cells[update.start..update.start + update.columns];
-        let (coded_objects, states) = (&mut scratch.coded_objects, acked.as_slice());
-        plan.classes[class].code_object(coder, state, layout, coded_objects, row, states);
+        let memory = (&mut scratch.coded_objects, &mut scratch.motions);
+        plan.classes[class].code_object(coder, state, layout, memory, row, acked.as_slice());
     }
     Ok(())
 }

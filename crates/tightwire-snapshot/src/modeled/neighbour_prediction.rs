@@ -22,6 +22,16 @@ pub(super) struct NeighbourPrediction {
 }
 
 impl NeighbourPrediction {
+    /// For a number whose predictions do not depend on other objects.
+    pub(super) const NONE: Self = Self {
+        with_reference: None,
+        with_neighbour: None,
+        tumbling: None,
+        residual: f32x4::ZERO,
+        error_class: 0,
+        distance_class: 0,
+    };
+
     /// Predicts a position from its last `point`. `ground` is the height on which objects stand;
     /// `None` in a world without a vertical axis.
     #[cfg_attr(not(debug_assertions), inline(always))]

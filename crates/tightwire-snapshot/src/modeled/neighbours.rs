@@ -3,11 +3,14 @@
 use alloc::vec::Vec;
 
 use super::quaternion::{IDENTITY, Quaternion, Turn, rotate};
+use wide::f32x8;
 
 /// Number of coded objects, the last ones, among which a neighbour is searched.
 const REACH: usize = 32;
-/// Space of an empty entry.
-const NOWHERE: u32 = u32::MAX;
+/// Number of vectors that have a lane for each of them.
+const EIGHTS: usize = REACH / 8;
+/// Space of empty entries.
+const NOWHERE: f32x8 = f32x8::splat(-1.0);
 /// Largest number of references that are searched.
 const REFERENCES: usize = 8;
 
@@ -66,28 +69,43 @@ pub(super) struct CodedObjects {
 /// Old positions in lanes, for vector instructions.
 #[derive(Debug)]
 struct OldPositions {
-    spaces: [u32; REACH],
-    axes: [[i32; REACH]; 3],
+    spaces: [f32x8; EIGHTS],
+    axes: [[f32x8; EIGHTS]; 3],
 }
 
 impl Default for OldPositions {
     fn default() -> Self {
-        Self { spaces: [NOWHERE; REACH], axes: [[0; REACH]; 3] }
+        Self { spaces: [NOWHERE; EIGHTS], axes: [[f32x8::ZERO; EIGHTS]; 3] }
     }
 }
 
 impl OldPositions {
-    /// Returns the distances of all positions from a point, by the sum of the axes; the maximum for
-    /// another space. Not inlined, since only then the compiler vectorises it.
-    #[inline(never)]
-    fn distances(&self, space: u32, [x, y, z]: [i32; 3]) -> [i32; REACH] {
-        let [xs, ys, zs] = &self.axes;
-        let mut distances = [0; REACH];
-        for at in 0..REACH {
-            let sum = (xs[at] - x).abs() + (ys[at] - y).abs() + (zs[at] - z).abs();
-            distances[at] = if self.spaces[at] == space { sum } else { i32::MAX };
+    fn set(&mut self, at: usize, space: u32, point: [i64; 3]) {
+        self.spaces[at / 8].as_mut_array()[at % 8] = space as f32;
+        for (lanes, axis) in self.axes.iter_mut().zip(point) {
+            lanes[at / 8].as_mut_array()[at % 8] = axis as f32;
         }
-        distances
+    }
+
+    /// Returns the first of the positions that are nearest to a point, by the sum of the distances along the
+    /// axes; `None` if no position is of its space.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn nearest(&self, space: u32, point: [i64; 3]) -> Option<usize> {
+        let space = f32x8::splat(space as f32);
+        let [x, y, z] = point.map(|axis| f32x8::splat(axis as f32));
+        let [xs, ys, zs] = &self.axes;
+        let distances: [f32x8; EIGHTS] = core::array::from_fn(|at| {
+            let sum = (xs[at] - x).abs() + (ys[at] - y).abs() + (zs[at] - z).abs();
+            sum + (self.spaces[at].simd_ne(space) & f32x8::splat(f32::INFINITY))
+        });
+        let least =
+            distances.iter().fold(f32x8::splat(f32::INFINITY), |least, d| least.fast_min(*d));
+        let least =
+            least.to_array().into_iter().fold(f32::INFINITY, |a, b| if b < a { b } else { a });
+        let are_least = distances.iter().rev().fold(0, |are_least: u32, d| {
+            are_least << 8 | d.simd_eq(f32x8::splat(least)).to_bitmask()
+        });
+        (least < f32::INFINITY).then_some(are_least.trailing_zeros() as usize)
     }
 }
 
@@ -96,7 +114,7 @@ impl CodedObjects {
         self.motions.clear();
         self.oldest = 0;
         self.references.clear();
-        self.old_positions.spaces = [NOWHERE; REACH];
+        self.old_positions.spaces = [NOWHERE; EIGHTS];
     }
 
     pub(super) fn push(&mut self, motion: &ObjectMotion, reference: bool) {
@@ -110,10 +128,7 @@ impl CodedObjects {
             Some(motions) => *motions = *motion,
             None => self.motions.push(*motion),
         }
-        self.old_positions.spaces[at] = motion.space;
-        for (lanes, axis) in self.old_positions.axes.iter_mut().zip(motion.old) {
-            lanes[at] = narrow(axis);
-        }
+        self.old_positions.set(at, motion.space, motion.old);
     }
 
     pub(super) fn reference(&self, space: u32, point: [i64; 3]) -> Option<(&ObjectMotion, i64)> {
@@ -123,17 +138,9 @@ impl CodedObjects {
     /// Returns the nearest object (by the sum of the axes, which is cheap) with its squared
     /// distance.
     pub(super) fn neighbour(&self, space: u32, point: [i64; 3]) -> Option<(&ObjectMotion, i64)> {
-        let distances = self.old_positions.distances(space, point.map(narrow));
-        let least = distances.iter().fold(i32::MAX, |least, &distance| least.min(distance));
-        // First finds the chunk of eight, which is vectorised too.
-        let is_least = |distance: &i32| *distance == least;
-        let (eights, _) = distances.as_chunks::<8>();
-        let eight = |eight: &[i32; 8]| eight.iter().fold(false, |any, d| any | is_least(d));
-        let eight = eights.iter().position(eight)?;
-        let nearest = eight * 8 + eights[eight].iter().position(is_least)?;
-        let motion = self.motions.get(nearest)?;
+        let motion = self.motions.get(self.old_positions.nearest(space, point)?)?;
         let square = |axis: usize| (motion.old[axis] - point[axis]).clamp(-1 << 30, 1 << 30).pow(2);
-        (least != i32::MAX).then(|| (motion, square(0) + square(1) + square(2)))
+        Some((motion, square(0) + square(1) + square(2)))
     }
 }
 
@@ -141,11 +148,6 @@ impl CodedObjects {
 pub(super) fn distance_class(squared: i64) -> usize {
     // The bounds are 128 and 256 codes.
     usize::from(squared >= 128 * 128) + usize::from(squared >= 256 * 256)
-}
-
-/// Clamps a coordinate so that the sum of the differences of all axes fits.
-fn narrow(axis: i64) -> i32 {
-    axis.clamp(0, 1 << 29) as i32
 }
 
 /// Returns the nearest motion and its distance (by the sum of the axes, which is cheap).

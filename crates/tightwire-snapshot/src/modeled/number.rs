@@ -2,7 +2,7 @@
 
 use super::bucket::{FRACTION, bucket, larger};
 use super::linear::{self, FEATURES, LinearWeights, bounded, clamped};
-use super::mixture::{ABSENT, Forecast, PARTS, Rows, means_by_component};
+use super::mixture::{ABSENT, Forecast, PARTS, Rows, means_by_component, modulo};
 use super::neighbour_prediction::NeighbourPrediction;
 use super::number_motion::{Columns, NumberMotion};
 use super::number_tables::{NumberTables, RECENT};
@@ -12,7 +12,7 @@ use super::scale::Range;
 use super::state::ModelState;
 use crate::layout::{Derivative, Group, Layout};
 use crate::update::AckedState;
-use wide::f32x4;
+use wide::{f32x4, i32x4};
 
 /// Learning rate of the linear predictor.
 const RATE: f32 = 120.0 / 4096.0;
@@ -36,6 +36,7 @@ struct NumberPredictions {
     /// Features of the learned sum, and the sum.
     features: [f32x4; FEATURES],
     blend: f32x4,
+    /// Within three times `MAX_FEATURE`, and so within what means may be.
     parts: [f32x4; PARTS],
     /// 0 for a part that has a prediction, else `ABSENT`.
     presence: [i16; PARTS],
@@ -64,7 +65,7 @@ impl NumberPlan {
             None => NumberTables::new(state, group, &max[..n]),
         };
         Self {
-            columns: Columns { first: group.first, n, wraps, max },
+            columns: Columns::new(group.first, n, wraps, max),
             ranges: max.map(Range::new),
             origin: group.origin.clamp(0, 1 << 32),
             spatial: group.spatial,
@@ -93,37 +94,48 @@ impl NumberPlan {
             self.code_without_baseline(coder, state, cells);
             return;
         };
-        let course = self.columns.course(acked, &context.pace);
-        let is_unchanged = self.columns.of(cells) == self.columns.of(newest.cells);
+        let motion_class = self.columns.class(context.motions);
+        let is_unchanged = !C::DECODES && self.columns.is_same(cells, newest.cells);
         if context.code_unchanged(
             coder,
             &mut state.bits[self.tables.same..],
-            course.speed,
+            motion_class.speed(10),
             is_unchanged,
         ) {
-            return self.keep(cells, newest, &course, context);
+            if self.spatial {
+                let course = self.columns.course(context.motions);
+                let [x, y, z, _] = course.last.to_array();
+                context.motion.residual = [-x, -y, -z];
+            }
+            return;
         }
+        let course = self.columns.course(context.motions);
         let n = self.columns.n;
         let mut old = [0; 4];
         for (old, cell) in old.iter_mut().zip(self.columns.of(newest.cells)) {
             *old = i64::from(*cell);
         }
-        let neighbours = match self.spatial {
-            true => NeighbourPrediction::of_position(
+        let neighbours = if self.spatial {
+            NeighbourPrediction::of_position(
                 context,
                 [old[0], old[1], old[2]],
                 self.has_axes.then_some(self.origin),
                 self.derivative.is_some() && context.has_derivative,
-            ),
-            false => NeighbourPrediction::of_number(context),
+            )
+        } else if self.tables.is_rich {
+            NeighbourPrediction::of_number(context)
+        } else {
+            NeighbourPrediction::NONE
         };
-        let row = self.tables.linear + bucket(course.acceleration, 11) / 2 * FEATURES;
+        let row = self.tables.linear + motion_class.acceleration(11) / 2 * FEATURES;
         let Some(weights) = state.weights[row..].first_chunk_mut() else { return };
         let velocities = self.velocities(newest.cells, cells, context);
-        let predictions = self.predict(weights, &course, &neighbours, velocities);
+        let recent = self.recent(&state.recent, old);
+        let predictions = self.predict(weights, &course, &neighbours, velocities, recent);
         let means = means_by_component(&predictions.parts);
         let (last, blend) = (course.last.to_array(), predictions.blend.to_array());
-        let common_rows = self.common_rows(old[context.axes[2]], &course, &neighbours, context);
+        let history = self.columns.history(context.motions, motion_class);
+        let common_rows = self.common_rows(old[context.axes[2]], history, &neighbours, context);
         let order = match (self.has_axes, context.axes) {
             (true, [a, b, c]) => [a, b, c, 3],
             (false, _) => [0, 1, 2, 3],
@@ -133,13 +145,15 @@ impl NumberPlan {
         let mut fastest: Option<(f32, f32)> = None;
         for (place, c) in order.into_iter().enumerate().take(n) {
             let rows = self.rows(place, last[c], residual, common_rows, context);
+            let predicted = (old[c] << FRACTION) + i64::from(means[c].as_array()[2]);
             let (means, presence) = (means[c], predictions.presence);
             let mut forecast = Forecast::of_parts(rows, old[c], self.ranges[c], means, presence);
-            if !self.tables.is_rich {
-                self.add_own(&mut forecast, c, old[c], state, last[c], fastest);
+            if !self.tables.is_rich
+                && let Some(mean) = scaled_motion(last[c], fastest)
+            {
+                forecast.set(6, mean);
             }
             let cell = &mut cells[self.columns.first + c];
-            let predicted = (old[c] << FRACTION) + i64::from(means.as_array()[2]);
             let value =
                 self.code_value(coder, state, &mut forecast, c, predicted, i64::from(*cell));
             *cell = value as u32;
@@ -163,22 +177,6 @@ impl NumberPlan {
             context.motion.errors[1] = residual;
         }
         context.prediction_error = larger(context.prediction_error, residual);
-    }
-
-    /// Keeps the value of the group, which the flag has coded already.
-    fn keep(
-        &self,
-        cells: &mut [u32],
-        newest: &AckedState<'_>,
-        course: &NumberMotion,
-        context: &mut ObjectContext<'_>,
-    ) {
-        let range = self.columns.first..self.columns.first + self.columns.n;
-        cells[range].copy_from_slice(self.columns.of(newest.cells));
-        if self.spatial {
-            let [x, y, z, _] = course.last.to_array();
-            context.motion.residual = [-x, -y, -z];
-        }
     }
 
     /// Returns the motions that the velocity means, as it was and as it is; `None` without one.
@@ -207,6 +205,7 @@ impl NumberPlan {
         course: &NumberMotion,
         neighbours: &NeighbourPrediction,
         velocities: Option<[f32x4; 2]>,
+        recent: [f32x4; 2],
     ) -> NumberPredictions {
         let mut features = [f32x4::ZERO; FEATURES];
         features[0] = course.last;
@@ -220,8 +219,10 @@ impl NumberPlan {
         let blend = if let Some(velocities) = velocities {
             [features[6], features[7]] = velocities;
             linear::predict::<8>(weights, &features)
-        } else {
+        } else if self.spatial {
             linear::predict::<6>(weights, &features)
+        } else {
+            linear::predict::<3>(weights, &features)
         };
         let mut parts = [f32x4::ZERO; PARTS];
         let mut presence = [0, 0, 0, 0, ABSENT, ABSENT, ABSENT, ABSENT];
@@ -244,9 +245,9 @@ impl NumberPlan {
                     (parts[7], presence[7]) = (motion, 0);
                 }
             }
-        }
-        for part in &mut parts {
-            *part = bounded(*part);
+        } else {
+            [parts[4], parts[5]] = recent;
+            presence = [0, 0, 0, 0, 0, 0, ABSENT, 0];
         }
         NumberPredictions { features, blend, parts, presence }
     }
@@ -265,8 +266,10 @@ impl NumberPlan {
         let error = clamped(moved - predictions.blend, limit);
         if has_velocity {
             linear::learn::<8>(weights, &predictions.features, error, RATE);
-        } else {
+        } else if self.spatial {
             linear::learn::<6>(weights, &predictions.features, error, RATE);
+        } else {
+            linear::learn::<3>(weights, &predictions.features, error, RATE);
         }
     }
 
@@ -275,7 +278,7 @@ impl NumberPlan {
     fn common_rows(
         &self,
         vertical: i64,
-        course: &NumberMotion,
+        history: usize,
         neighbours: &NeighbourPrediction,
         context: &ObjectContext<'_>,
     ) -> Rows {
@@ -283,10 +286,10 @@ impl NumberPlan {
         if self.tables.is_rich {
             let error_class = neighbours.error_class * 4 + neighbours.distance_class;
             let height = self.height(vertical) * 6;
-            [course.history, 0, height, error_class, acceleration / 2 * 6 + speed / 2]
+            [history, 0, height, error_class, acceleration / 2 * 6 + speed / 2]
         } else {
             let prediction_error = (bucket(context.prediction_error, 7) / 3).min(2);
-            [course.history, prediction_error, 0, 0, acceleration / 2]
+            [history, prediction_error, 0, 0, acceleration / 2]
         }
         .map(|row| row as u32)
     }
@@ -326,29 +329,13 @@ impl NumberPlan {
         bucket((height << FRACTION) as f32, 13).saturating_sub(8)
     }
 
-    /// Adds predictions from the group alone: recent values, and the motion scaled by the ratio of
-    /// actual to extrapolated motion of the fastest component before it.
+    /// Returns the motions to the two values that were coded last.
     #[cfg_attr(not(debug_assertions), inline(always))]
-    fn add_own(
-        &self,
-        forecast: &mut Forecast,
-        c: usize,
-        old: i64,
-        state: &ModelState,
-        last: f32,
-        fastest: Option<(f32, f32)>,
-    ) {
-        let recent = self.tables.recent + c;
-        forecast.add(4, i64::from(state.recent[recent] as u32) << FRACTION);
-        forecast.add(5, i64::from(state.recent[recent + 4] as u32) << FRACTION);
-        if let Some((expected, moved)) = fastest
-            && expected.abs() > 512.0
-        {
-            let most = 2.0 * expected.abs();
-            let scaled = last * moved.clamp(-most, most) / expected;
-            forecast.add(6, (old << FRACTION) + scaled as i64);
-        }
-        forecast.add(7, old << FRACTION);
+    fn recent(&self, recent: &[i32], old: [i64; 4]) -> [f32x4; 2] {
+        let (recent, _) = recent[self.tables.recent..].as_chunks::<4>();
+        let old = i32x4::from(old.map(|old| old as i32));
+        [recent[0], recent[1]]
+            .map(|recent| bounded((i32x4::from(recent) - old).round_float() * f32x4::splat(256.0)))
     }
 
     /// Codes a component; one that wraps, in a window of one circle around the prediction.
@@ -369,9 +356,9 @@ impl NumberPlan {
         let size = self.columns.max[c] + 1;
         let offset = (predicted >> FRACTION) - size / 2;
         forecast.wrap(offset, size);
-        let value = (value - offset).rem_euclid(size);
+        let value = modulo(value - offset, size);
         let value = mixture.code(coder, &mut state.params, forecast, value);
-        (value + offset).rem_euclid(size)
+        modulo(value + offset, size)
     }
 
     fn code_without_baseline<C: Coder>(
@@ -408,6 +395,15 @@ impl NumberPlan {
             state.recent[recent] = value as i32;
         }
     }
+}
+
+/// Scales the motion of a component by the ratio of actual to extrapolated motion of the fastest component before
+/// it; `None` without one.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn scaled_motion(last: f32, fastest: Option<(f32, f32)>) -> Option<i32> {
+    let (expected, moved) = fastest.filter(|(expected, _)| expected.abs() > 512.0)?;
+    let most = 2.0 * expected.abs();
+    Some((last * moved.clamp(-most, most) / expected) as i32)
 }
 
 /// Returns the codes per tick that a velocity means.

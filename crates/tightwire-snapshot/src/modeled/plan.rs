@@ -6,6 +6,7 @@ use super::bucket::bucket;
 use super::category::CategoryPlan;
 use super::neighbours::{CodedObjects, ObjectMotion};
 use super::number::NumberPlan;
+use super::number_motion::{ColumnMotions, Columns};
 use super::quaternion::Matrix;
 use super::range_coder::Coder;
 use super::rotation::RotationPlan;
@@ -30,6 +31,8 @@ pub(crate) struct Plan {
 #[derive(Clone, Debug)]
 pub(super) struct ClassTables {
     groups: Vec<GroupTables>,
+    /// The numbers that wrap.
+    wrapping: Vec<Columns>,
     position: Option<Position>,
     /// Objects of the class are references, with which others move.
     pub(super) is_reference: bool,
@@ -78,6 +81,7 @@ impl Pace {
 /// Context while one object is coded.
 pub(super) struct ObjectContext<'a> {
     pub(super) pace: Pace,
+    pub(super) motions: &'a ColumnMotions,
     pub(super) neighbour: Option<(&'a ObjectMotion, i64)>,
     pub(super) reference: Option<(&'a ObjectMotion, i64)>,
     /// Matrices of the old and the new orientation; `None` if it did not change.
@@ -100,12 +104,14 @@ impl<'a> ObjectContext<'a> {
     /// Creates the context of an object with this baseline position.
     fn new(
         coded_objects: &'a CodedObjects,
-        acked: &[AckedState<'_>],
+        motions: &'a ColumnMotions,
+        pace: Pace,
         position: Option<(u32, [i64; 3])>,
         axes: [usize; 3],
     ) -> Self {
         let mut context = Self {
-            pace: Pace::new(acked),
+            pace,
+            motions,
             neighbour: None,
             reference: None,
             turned: None,
@@ -132,10 +138,10 @@ impl<'a> ObjectContext<'a> {
         &mut self,
         coder: &mut C,
         chances: &mut [u32],
-        speed: f32,
+        speed_class: usize,
         is_unchanged: bool,
     ) -> bool {
-        let slot = (bucket(speed, 10) / 2 * 3 + self.unchanged_state) * 4
+        let slot = (speed_class / 2 * 3 + self.unchanged_state) * 4
             + bucket(self.prediction_error, 7).saturating_sub(1) / 2;
         let is_unchanged = code_bit(coder, &mut chances[slot], 127, is_unchanged);
         self.unchanged_state = if is_unchanged { self.unchanged_state.max(1) } else { 2 };
@@ -215,7 +221,11 @@ impl ClassTables {
             Position { group: place, first, components: kind.width().min(3), space: space as u32 }
         });
         let is_reference = layout.groups.iter().any(|group| group.reference);
-        Self { groups, position, is_reference }
+        let wrapping = groups.iter().filter_map(|group| match group {
+            GroupTables::Number(number) if number.columns.wraps => Some(number.columns),
+            _ => None,
+        });
+        Self { wrapping: wrapping.collect(), groups, position, is_reference }
     }
 
     /// Returns the position of an object, and its space.
@@ -227,19 +237,28 @@ impl ClassTables {
         Some((space, place))
     }
 
-    /// Codes the cells of an object with the baseline states `acked`.
+    /// Codes the cells of an object with the baseline states `acked`. The cells to decode are zeros.
     pub(super) fn code_object<C: Coder>(
         &self,
         coder: &mut C,
         state: &mut ModelState,
         layout: &Layout,
-        coded_objects: &mut CodedObjects,
+        (coded_objects, motions): (&mut CodedObjects, &mut ColumnMotions),
         cells: &mut [u32],
         acked: &[AckedState<'_>],
     ) {
+        let pace = Pace::new(acked);
+        motions.set(acked, &self.wrapping, &pace);
+        if C::DECODES
+            && let Some(newest) = acked.first()
+        {
+            // Groups that keep their values are then complete.
+            cells.copy_from_slice(newest.cells);
+        }
         let mut context = ObjectContext::new(
             coded_objects,
-            acked,
+            motions,
+            pace,
             acked.first().and_then(|newest| self.place(newest.cells)),
             state.vertical.axes(),
         );
@@ -250,6 +269,9 @@ impl ClassTables {
         }
         for (place, group) in self.groups.iter().enumerate() {
             if !layout.is_present(place, cells) {
+                if C::DECODES {
+                    cells[layout.groups[place].columns()].fill(0);
+                }
                 continue;
             }
             coder.mark(Mark::Group(layout, place));

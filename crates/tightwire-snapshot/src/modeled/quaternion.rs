@@ -1,6 +1,8 @@
 //! Rotations as quaternions, in the order x, y, z, w. The arithmetic follows the rules of `logistic`,
 //! so that all machines compute the same bits; IEEE 754 defines the rounding of square roots too.
 
+use wide::f32x4;
+
 pub(super) type Quaternion = [f32; 4];
 /// Axis times half the angle.
 pub(super) type Turn = [f32; 3];
@@ -40,10 +42,13 @@ pub(super) fn from_cells(cells: &[u32], max: i64, half_code: f32) -> Quaternion 
     }
 }
 
-/// Returns the square root; 0 for negative numbers and NaN.
+/// Returns the square root; 0 for negative numbers and NaN. Not by `libm`, since all vectors would be stored
+/// during the call.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn root(square: f32) -> f32 {
-    if square > 0.0 { libm::sqrtf(square) } else { 0.0 }
+    let [root, ..] =
+        f32x4::from([if square > 0.0 { square } else { 0.0 }, 0.0, 0.0, 0.0]).sqrt().to_array();
+    root
 }
 
 #[cfg_attr(not(debug_assertions), inline(always))]

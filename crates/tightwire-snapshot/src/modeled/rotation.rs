@@ -147,9 +147,14 @@ impl RotationPlan {
         };
         let course = self.course(newest, acked, &context.pace);
         let other = (bucket(course.acceleration, 11), bucket(course.speed, 11));
-        let is_unchanged = cells[range.clone()] == newest.cells[range.clone()];
-        if context.code_unchanged(coder, &mut state.bits[self.same..], course.speed, is_unchanged) {
-            cells[range.clone()].copy_from_slice(&newest.cells[range]);
+        let is_unchanged = !C::DECODES
+            && cells[self.first..].first_chunk::<4>() == newest.cells[self.first..].first_chunk();
+        if context.code_unchanged(
+            coder,
+            &mut state.bits[self.same..],
+            bucket(course.speed, 10),
+            is_unchanged,
+        ) {
             context.motion_classes = other;
             context.motion.turn_residual = course.last.map(|x| -x);
             return;
@@ -195,7 +200,7 @@ impl RotationPlan {
             quat::from_cells(&acked.cells[self.columns()], self.max, self.half_code)
         };
         let is_same = |a: &AckedState<'_>, b: &AckedState<'_>| {
-            a.cells[self.columns()] == b.cells[self.columns()]
+            a.cells[self.first..].first_chunk::<4>() == b.cells[self.first..].first_chunk()
         };
         let q0 = at(newest);
         let (mut last, mut before) = ([0.0; 3], [0.0; 3]);

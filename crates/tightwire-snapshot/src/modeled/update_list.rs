@@ -94,6 +94,7 @@ impl UpdateListPlan {
         }
         self.code_repeated(coder, state, baseline, update_list, baseline_ids)?;
         let repeated = update_list.positions.len();
+        let mut listed = [(update_list.list.len(), repeated); 2];
         for beyond in [false, true] {
             self.code_unrepeated(
                 coder,
@@ -103,11 +104,14 @@ impl UpdateListPlan {
                 repeated,
                 beyond,
             )?;
+            if !beyond {
+                listed[1] = (update_list.list.len(), update_list.positions.len());
+            }
         }
         if C::DECODES {
-            update_list.list.sort_unstable_by_key(|update| update.id);
+            merge(update_list.list, listed.map(|(updates, _)| updates), |update| update.id);
         }
-        update_list.positions.sort_unstable_by_key(|acked| acked.id);
+        merge(update_list.positions, listed.map(|(_, positions)| positions), |acked| acked.id);
         if let Some(last) = update_list.list.last() {
             state.last_id = state.last_id.max(Some(last.id.0));
         }
@@ -127,9 +131,18 @@ impl UpdateListPlan {
         let mut acked = AckedStates::default();
         for &id in baseline_ids {
             acked.clear();
-            let Some(acked_class) = baseline.find(id, |state| acked.push(state)) else { continue };
+            let mut wanted = None;
+            if !C::DECODES {
+                wanted = find_update(update_list.list, &mut at, id);
+            }
+            // A writer knows the places of objects that it updates.
+            let each = |state| acked.push(state);
+            let acked_class = match wanted {
+                Some(_) => baseline.acked_states(at, id, each),
+                None => baseline.find(id, each),
+            };
+            let Some(acked_class) = acked_class else { continue };
             let class = usize::from(acked_class).min(self.classes - 1);
-            let wanted = find_update(update_list.list, &mut at, id).filter(|_| !C::DECODES);
             let context = (class * 16 + activity(acked.as_slice())) * 4 + last;
             let slot = &mut state.bits[self.repeated + context];
             let is_updated = code_bit(coder, slot, MEMORY, wanted.is_some());
@@ -258,6 +271,30 @@ impl UpdateListPlan {
     }
 }
 
+/// Sorts a list of three sorted parts. The second and third begin at `starts`, and are mostly short; those of the
+/// third are mostly above all others.
+fn merge<T>(list: &mut [T], [second, third]: [usize; 2], id: impl Fn(&T) -> ObjectId) {
+    if third - second > MOST_INSERTED {
+        list.sort_unstable_by_key(id);
+        return;
+    }
+    for place in second.max(1)..list.len() {
+        let inserted = id(&list[place]);
+        if id(&list[place - 1]) < inserted {
+            continue;
+        }
+        if place >= third {
+            list.sort_unstable_by_key(id);
+            return;
+        }
+        let to = list[..place].partition_point(|other| id(other) < inserted);
+        list[to..=place].rotate_right(1);
+    }
+}
+
+/// Number of entries from which on sorting is faster than inserting one after the other.
+const MOST_INSERTED: usize = 16;
+
 /// Finds the update of an object in a list sorted by id. The search begins at `at`, which advances
 /// to the first update whose id is not below `id`.
 fn find_update(list: &[ObjectUpdate], at: &mut usize, id: ObjectId) -> Option<ObjectUpdate> {
@@ -271,9 +308,13 @@ fn find_update(list: &[ObjectUpdate], at: &mut usize, id: ObjectId) -> Option<Ob
 /// newest acked values, at most 14; 15 if there are no two acked states.
 fn activity(acked: &[AckedState<'_>]) -> usize {
     let [newest, older, ..] = acked else { return 15 };
-    let differences = newest.cells.iter().zip(older.cells).map(|(a, b)| a.abs_diff(*b));
-    let most = differences.max().unwrap_or(0);
-    ((u32::BITS - most.leading_zeros()) as usize).min(14)
+    // The bits of all differences have the length of the largest one, and are faster to collect.
+    let differences = newest.cells.iter().zip(older.cells).map(|(a, b)| {
+        let difference = a.wrapping_sub(*b) as i32;
+        (difference ^ (difference >> 31)).wrapping_sub(difference >> 31) as u32
+    });
+    let bits = differences.fold(0, |bits, difference| bits | difference);
+    ((u32::BITS - bits.leading_zeros()) as usize).min(14)
 }
 
 /// Codes a gap between ids. The bit length and the two bits after the leading one are adaptive; the
