@@ -17,7 +17,7 @@ use tightwire_core::schema::Schema;
 use tightwire_core::stream::{Name, ReadError, Shape, Wire, decode_into, encode};
 
 /// Version of the wire form of snapshots: changes with it.
-const FORM: u8 = 6;
+const FORM: u8 = 7;
 
 /// Largest number of classes: below the range of `u16`, and more than any game has.
 pub(super) const MAX_CLASSES: usize = 1024;
