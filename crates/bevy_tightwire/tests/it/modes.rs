@@ -13,7 +13,8 @@ use bevy_tightwire::TestNet;
 use bevy_tightwire::prelude::*;
 use bevy_time::{Fixed, Time, TimeUpdateStrategy};
 use tightwire::link::LinkConfig;
-use tightwire::transport::InProcess;
+use tightwire::quic::{Network, Quic, QuicConfig, SimulatedSocket};
+use tightwire::transport::{InProcess, TransportWrapper};
 
 use crate::game::{Health, all, count, net, only, seconds};
 
@@ -231,6 +232,21 @@ fn connect(server: &mut App, client: &mut App) {
     update(server, client, 200);
 }
 
+/// A transport of the game's own, around another one.
+struct Wrapped(Quic<SimulatedSocket>);
+
+impl TransportWrapper for Wrapped {
+    type Inner = Quic<SimulatedSocket>;
+
+    fn inner(&self) -> &Self::Inner {
+        &self.0
+    }
+
+    fn inner_mut(&mut self) -> &mut Self::Inner {
+        &mut self.0
+    }
+}
+
 fn update(server: &mut App, client: &mut App, frames: u32) {
     for _ in 0..frames {
         server.update();
@@ -250,7 +266,11 @@ fn an_app_of_one_side_has_only_the_plugin_of_that_side() {
         (|mut serving: ResMut<Serving>| serving.0 += 1).run_if(in_state(ServerState::Running)),
     );
     let entity = server.world_mut().spawn((Replicated, Health(42))).id();
-    connect(&mut server, &mut client);
+    let network = Network::new(TestNet::bad_link(), 1);
+    let (one, other) = Quic::pair(&network, QuicConfig::default()).unwrap();
+    server.world_mut().commands().serve(Wrapped(other), OpenToAnyone::default());
+    client.world_mut().commands().connect(Wrapped(one), &[]);
+    update(&mut server, &mut client, 400);
     assert_eq!(all::<Health>(&mut client), [Health(42)]);
     assert_eq!(count::<LocalClient>(&mut server), 0, "no player of its own");
     assert!(server.world().resource::<Serving>().0 > 100);
