@@ -59,6 +59,17 @@ pub(crate) fn clients(net: &mut bevy_tightwire::TestNet) -> Vec<Entity> {
     (0..net.clients.len()).map(|client| net.client_entity(client).unwrap()).collect()
 }
 
+/// Runs for a second, and returns the labels that each of two clients has.
+fn labels(net: &mut bevy_tightwire::TestNet) -> [String; 2] {
+    net.run(seconds(1.0));
+    [0, 1].map(|client: usize| {
+        let client = &mut net.clients[client];
+        let mut labels: Vec<_> = all::<Label>(client).into_iter().map(|one| one.0).collect();
+        labels.sort();
+        labels.join(" ")
+    })
+}
+
 #[test]
 fn components_for_the_owner_and_for_others() {
     let mut net = net(2, game);
@@ -244,15 +255,6 @@ fn children_are_relevant_only_where_their_parent_is() {
     // Its position is that in its parent, so the scope of the parent decides.
     let gun = (Label("gun".into()), Position([1.0, 0.0]), Orders(5), ChildOf(turret));
     let gun = server.spawn((Replicated, gun)).id();
-    let labels = |net: &mut bevy_tightwire::TestNet| {
-        net.run(seconds(1.0));
-        [0, 1].map(|client: usize| {
-            let client = &mut net.clients[client];
-            let mut labels: Vec<_> = all::<Label>(client).into_iter().map(|one| one.0).collect();
-            labels.sort();
-            labels.join(" ")
-        })
-    };
     assert_eq!(labels(&mut net), ["gun tank turret", ""]);
     let world = net.clients[0].world();
     let at = |entity| remote(&net, 0, entity).unwrap();
@@ -354,15 +356,6 @@ fn a_client_without_a_viewer_sees_from_the_entities_that_it_owns() {
     server.spawn((Replicated, near(200.0, "east"), NetScope(Scope::Near)));
     server.spawn((Replicated, near(-200.0, "west"), NetScope(Scope::Near)));
     server.spawn((Replicated, near(210.0, "room"), NetScope(Scope::NearInRoom(RoomId(3)))));
-    let labels = |net: &mut bevy_tightwire::TestNet| {
-        net.run(seconds(1.0));
-        [0, 1].map(|client: usize| {
-            let client = &mut net.clients[client];
-            let mut labels: Vec<_> = all::<Label>(client).into_iter().map(|one| one.0).collect();
-            labels.sort();
-            labels.join(" ")
-        })
-    };
     assert_eq!(labels(&mut net), ["east", "west"]);
     for client in [first, second] {
         net.server.world_mut().entity_mut(client).insert(ClientRooms(vec![RoomId(3)]));
