@@ -251,7 +251,7 @@ fn start_server(world: &mut World, mode: NetMode, transport: AnyTransport, gate:
     }
 }
 
-/// Whether the app has the plugins that a mode needs; it is logged if not.
+/// Returns whether the app has the plugins of a mode, and logs the one that is missing.
 fn has_plugins(world: &World, mode: NetMode) -> bool {
     let Roles { has_server, has_client } = world.get_resource().copied().unwrap_or_default();
     let missing = match mode {

@@ -48,8 +48,8 @@ pub(crate) fn step(world: &mut World) {
     *world.resource_mut::<Time>() = time;
 }
 
-/// Tells how far the frame is behind its last tick, as Bevy's own loop does offline: programs that show the world
-/// between two ticks need not know the mode.
+/// Sets the overstep of fixed time to the part of a tick that has passed, as Bevy's own loop does offline: programs
+/// that interpolate between two ticks need not know the mode.
 fn set_overstep(world: &mut World) {
     let now = world.resource::<Time<Real>>().elapsed();
     let fraction = if let Some(server) = world.get_resource::<NetServer>() {

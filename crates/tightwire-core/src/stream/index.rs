@@ -12,7 +12,7 @@ struct LadderStep {
 }
 
 struct Ladder {
-    /// The steps, and others that are never looked up, so that an index needs no check.
+    /// The steps, padded to a power of two, so that an index needs no check.
     steps: [LadderStep; 8],
     /// Bits of each step with those in front of it, a byte for each. The next read waits for this number, and a shift
     /// takes less time than a load.
@@ -35,7 +35,7 @@ impl Ladder {
         Self { steps, widths }
     }
 
-    /// Returns the step after so many zeros, or any if it is beyond the ladder.
+    /// Returns the step with a number of leading zeros, and an unspecified one for differences beyond the ladder.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn step(&self, zeros: u32) -> LadderStep {
         self.steps[zeros as usize % self.steps.len()]

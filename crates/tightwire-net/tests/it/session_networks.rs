@@ -77,7 +77,7 @@ fn check_reports(name: &str, link: LinkConfig, reports: &[PeerReport]) {
         assert!((least..=most + more).contains(&path.round_trip), "{name}: {:?}", path.round_trip);
         let is_plain = link == LinkConfig { loss: link.loss, ..latency() };
         if is_plain {
-            // Four standard deviations of what is lost of so many packets.
+            // Four standard deviations of the measured loss.
             let spread = 4.0 * (link.loss / path.packets_sent as f64).sqrt() + 0.001;
             assert!((path.loss - link.loss).abs() < spread, "{name}: {} {spread}", path.loss);
         }

@@ -118,7 +118,7 @@ impl ColumnMotions {
         self.accelerations.resize(vectors, [0; 4]);
     }
 
-    /// Whether a column has changed between the second state and the newest one.
+    /// Returns whether the value of a column differs between the newest two acked states.
     pub(super) fn has_changed(&self, column: usize) -> bool {
         self.last.as_flattened()[column] != 0.0
     }
@@ -162,7 +162,7 @@ impl Columns {
         &cells[self.first..self.first + self.n]
     }
 
-    /// Whether the number is the same in two rows.
+    /// Compares the components of the number in two rows.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn is_same(&self, one: &[u32], other: &[u32]) -> bool {
         match self.n {
