@@ -40,6 +40,9 @@ pub(super) struct Bodies {
 /// Steps in which the reserved size of bodies grows, in bytes.
 const BODY_STEP: usize = 512;
 
+/// Bytes behind the end of a body that the coder of `Modeled` stores to while it codes.
+const STORED_BEHIND: usize = 8;
+
 /// Number of updates that a sender has coded, at each level: the work that its snapshots took. What
 /// receivers share counts once, and what was coded again to fit a budget counts again.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -215,7 +218,7 @@ impl Bodies {
     /// Makes all spare bodies as large as one with this many updates and bytes, if none was so far.
     fn grow(&mut self, updates: usize, bytes: usize) {
         let updates = self.max_updates.max(reserved_updates(updates));
-        let bytes = self.max_body_bytes.max(bytes.next_multiple_of(BODY_STEP));
+        let bytes = self.max_body_bytes.max((bytes + STORED_BEHIND).next_multiple_of(BODY_STEP));
         if (updates, bytes) != (self.max_updates, self.max_body_bytes) {
             (self.max_updates, self.max_body_bytes) = (updates, bytes);
             self.spares.iter_mut().for_each(|body| body.reserve(updates, bytes));

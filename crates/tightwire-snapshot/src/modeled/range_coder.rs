@@ -27,6 +27,9 @@ pub(super) trait Coder: Marked {
 /// Least width of the interval, so that a total of up to 2^41 loses nothing to rounding.
 const NARROW: u64 = 1 << 56;
 
+/// Bytes by which the output grows at once, if it has as much memory.
+const GROWTH: usize = 1024;
+
 /// Returns the part of a range that codes a bit, as its start and size. Without a branch, which would often be
 /// mispredicted.
 #[cfg_attr(not(debug_assertions), inline(always))]
@@ -35,10 +38,19 @@ fn part(range: u64, split: u64, bit: bool) -> (u64, u64) {
     (split & rest, split ^ ((split ^ (range - split)) & rest))
 }
 
+/// Returns the shift, in whole bytes, after which a range is at least `NARROW`.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn settled_bits(range: u64) -> u32 {
+    range.leading_zeros() & !7
+}
+
 pub(super) struct Encoder<'a> {
+    /// Bytes behind `end` are memory for the next ones.
     out: &'a mut Vec<u8>,
     /// Index in `out` at which the code begins: a carry goes no further back.
     start: usize,
+    /// Index in `out` at which the bytes that are settled end.
+    end: usize,
     limit: usize,
     low: u64,
     range: u64,
@@ -48,12 +60,13 @@ impl<'a> Encoder<'a> {
     /// Appends to `out`, which may have `limit` bytes at most.
     pub(super) fn new(out: &'a mut Vec<u8>, limit: usize) -> Self {
         let start = out.len();
-        Self { out, start, limit, low: 0, range: u64::MAX }
+        Self { out, start, end: start, limit, low: 0, range: u64::MAX }
     }
 
     /// Writes the fewest bytes that identify the interval; returns whether all fit. The decoder
     /// reads zeros behind the end.
     pub(super) fn finish(mut self) -> bool {
+        self.out.truncate(self.end);
         if self.low != 0 {
             // The end of the interval is not in it, and may be just where a carry would be.
             if self.low.checked_add(self.range - 1).is_none() {
@@ -66,31 +79,35 @@ impl<'a> Encoder<'a> {
         self.out.len() <= self.limit
     }
 
+    /// Without a branch on the number of settled bytes, which would often be mispredicted.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take(&mut self, start: u64, size: u64) {
         let (low, carry) = self.low.overflowing_add(start);
-        self.low = low;
-        self.range = size;
-        if carry | (size < NARROW) {
-            self.shift(carry);
-        }
-    }
-
-    /// Writes the bytes that are settled, after a carry if there is one.
-    #[inline(never)]
-    fn shift(&mut self, carry: bool) {
         if carry {
             self.carry();
         }
-        while self.range < NARROW {
-            self.out.push((self.low >> 56) as u8);
-            self.low <<= 8;
-            self.range <<= 8;
-        }
+        let Some(room) = self.out.get_mut(self.end..).and_then(<[u8]>::first_chunk_mut) else {
+            return self.grow_and_take(low, size);
+        };
+        *room = low.to_be_bytes();
+        let settled = settled_bits(size);
+        self.end += settled as usize / 8;
+        self.low = low << settled;
+        self.range = size << settled;
+    }
+
+    /// Makes room for settled bytes. Memory is only allocated if there is none for eight bytes.
+    #[cold]
+    #[inline(never)]
+    fn grow_and_take(&mut self, low: u64, size: u64) {
+        let room = GROWTH.min(self.out.capacity() - self.end).max(size_of::<u64>());
+        self.out.resize(self.end + room, 0);
+        self.low = low;
+        self.take(0, size);
     }
 
     fn carry(&mut self) {
-        for byte in self.out[self.start..].iter_mut().rev() {
+        for byte in self.out[self.start..self.end].iter_mut().rev() {
             *byte = byte.wrapping_add(1);
             if *byte != 0 {
                 break;
@@ -106,7 +123,7 @@ impl Coder for Encoder<'_> {
 
     fn is_sound(&self) -> bool {
         // A longer packet is not sent: no need to go on.
-        self.out.len() <= self.limit
+        self.end <= self.limit
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -175,17 +192,25 @@ impl<'a> Decoder<'a> {
         self.code = self.code << 8 | u64::from(byte);
     }
 
+    /// Without a branch on the number of settled bytes, as the encoder.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take(&mut self, start: u64, size: u64) {
         self.code -= start;
         self.range = size;
-        if size < NARROW {
-            self.widen();
-        }
+        let Some(next) = self.input.get(self.position..).and_then(<[u8]>::first_chunk) else {
+            return self.widen_at_end();
+        };
+        let settled = settled_bits(size);
+        // In two steps, since none may be settled.
+        self.code = self.code << settled | u64::from_be_bytes(*next) >> 1 >> (63 - settled);
+        self.range <<= settled;
+        self.position += settled as usize / 8;
     }
 
+    /// Widens the interval with the last bytes of the input, and zeros behind them.
+    #[cold]
     #[inline(never)]
-    fn widen(&mut self) {
+    fn widen_at_end(&mut self) {
         while self.range < NARROW {
             self.range <<= 8;
             self.shift();
