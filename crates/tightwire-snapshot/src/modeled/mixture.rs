@@ -58,8 +58,9 @@ pub(super) struct Forecast {
     base: i64,
     /// Means less base, 8 fraction bits, within `FAR`.
     means: i32x8,
-    /// 0 for a part with a mean, else `ABSENT`.
-    presence: [i16; PARTS],
+    /// 0 for a part with a mean, else `ABSENT`. A vector, since one that is loaded soon after its
+    /// lanes were stored one by one has to wait for them.
+    presence: i16x8,
     rows: Rows,
     range: Range,
     /// Range of the values that are possible if the sender's data makes sense; the coder leaves a
@@ -70,10 +71,16 @@ pub(super) struct Forecast {
 /// Logarithm by which the weight of a part without a mean is lowered.
 pub(super) const ABSENT: i16 = i16::MIN;
 
+/// Returns the presence of a part.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn presence(has_mean: bool) -> i16 {
+    if has_mean { 0 } else { ABSENT }
+}
+
 impl Forecast {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn new(rows: Rows, base: i64, range: Range) -> Self {
-        Self::of_parts(rows, base, range, i32x8::ZERO, [ABSENT; PARTS])
+        Self::of_parts(rows, base, range, i32x8::ZERO, i16x8::splat(ABSENT))
     }
 
     /// Creates a forecast of means relative to `base` within `FAR`, 8 fraction bits.
@@ -83,7 +90,7 @@ impl Forecast {
         base: i64,
         range: Range,
         means: i32x8,
-        presence: [i16; PARTS],
+        presence: i16x8,
     ) -> Self {
         Self { base, means, presence, rows, range, inner: None }
     }
@@ -93,20 +100,20 @@ impl Forecast {
     pub(super) fn add(&mut self, part: usize, mean: i64) {
         let mean = (mean - (self.base << FRACTION)).clamp(-FAR, FAR) as i32;
         self.means.as_mut_array()[part % PARTS] = mean;
-        self.presence[part % PARTS] = 0;
+        self.presence.as_mut_array()[part % PARTS] = 0;
     }
 
     /// Sets the mean of a part relative to the base, within `FAR`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn set(&mut self, part: usize, mean: i32) {
         self.means.as_mut_array()[part % PARTS] = mean;
-        self.presence[part % PARTS] = 0;
+        self.presence.as_mut_array()[part % PARTS] = 0;
     }
 
     /// Returns the base, the means and the presence of the parts.
     #[cfg(test)]
     pub(super) fn parts(&self) -> (i64, [i32; PARTS], [i16; PARTS]) {
-        (self.base, self.means.to_array(), self.presence)
+        (self.base, self.means.to_array(), self.presence.to_array())
     }
 
     /// Counts values from `offset` on, around a circle of `size`.
@@ -169,7 +176,7 @@ impl Lanes {
             weights = weights.saturating_add(params[row].weights.into());
             widths = widths.saturating_add(params[row].widths.into());
         });
-        let weights = weights.saturating_add(forecast.presence.into());
+        let weights = weights.saturating_add(forecast.presence);
         let largest = i16x8::splat(weights.reduce_max());
         let weights = exp2(i32x8::ZERO - i32x8::from_i16x8(largest.saturating_sub(weights)));
         let widths = widths.max(i16x8::splat(WIDTHS.0)).min(i16x8::splat(WIDTHS.1));

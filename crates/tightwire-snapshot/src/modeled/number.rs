@@ -2,7 +2,7 @@
 
 use super::bucket::{FRACTION, bucket, larger};
 use super::linear::{self, FEATURES, LinearWeights, bounded, clamped};
-use super::mixture::{ABSENT, Forecast, PARTS, Rows, means_by_component, modulo};
+use super::mixture::{ABSENT, Forecast, PARTS, Rows, means_by_component, modulo, presence};
 use super::neighbour_prediction::NeighbourPrediction;
 use super::number_motion::{Columns, NumberMotion};
 use super::number_tables::{NumberTables, RECENT};
@@ -12,7 +12,7 @@ use super::scale::Range;
 use super::state::ModelState;
 use crate::layout::{Derivative, Group, Layout};
 use crate::update::AckedState;
-use wide::{f32x4, i32x4};
+use wide::{f32x4, i16x8, i32x4};
 
 /// Learning rate of the linear predictor.
 const RATE: f32 = 120.0 / 4096.0;
@@ -39,7 +39,7 @@ struct NumberPredictions {
     /// Within three times `MAX_FEATURE`, and so within what means may be.
     parts: [f32x4; PARTS],
     /// 0 for a part that has a prediction, else `ABSENT`.
-    presence: [i16; PARTS],
+    presence: i16x8,
 }
 
 impl NumberPlan {
@@ -225,30 +225,27 @@ impl NumberPlan {
             linear::predict::<3>(weights, &features)
         };
         let mut parts = [f32x4::ZERO; PARTS];
-        let mut presence = [0, 0, 0, 0, ABSENT, ABSENT, ABSENT, ABSENT];
         parts[1] = course.last;
         parts[2] = blend;
         // A falling or pushed object keeps accelerating; other numbers have a wide part instead.
         let is_body = self.spatial && velocities.is_none();
         parts[3] = if is_body { course.last + course.last - course.before } else { blend };
-        if self.tables.is_rich {
-            if neighbours.with_neighbour.is_some() {
-                (parts[5], presence[5]) = (features[4], 0);
-            }
-            presence[6] = 0;
+        let presence = if self.tables.is_rich {
+            parts[5] = features[4];
+            parts[6] = course.last + features[3];
+            parts[7] = neighbours.tumbling.unwrap_or(f32x4::ZERO);
             if velocities.is_some() {
                 parts[6] = features[7];
-                (parts[7], presence[7]) = ((features[6] + features[7]) * f32x4::splat(0.5), 0);
-            } else {
-                parts[6] = course.last + features[3];
-                if let Some(motion) = neighbours.tumbling {
-                    (parts[7], presence[7]) = (motion, 0);
-                }
+                parts[7] = (features[6] + features[7]) * f32x4::splat(0.5);
             }
+            let with_neighbour = presence(neighbours.with_neighbour.is_some());
+            let last = presence(velocities.is_some() || neighbours.tumbling.is_some());
+            [0, 0, 0, 0, ABSENT, with_neighbour, 0, last]
         } else {
             [parts[4], parts[5]] = recent;
-            presence = [0, 0, 0, 0, 0, 0, ABSENT, 0];
-        }
+            [0, 0, 0, 0, 0, 0, ABSENT, 0]
+        };
+        let presence = i16x8::from(presence);
         NumberPredictions { features, blend, parts, presence }
     }
 

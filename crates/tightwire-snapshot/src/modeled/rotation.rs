@@ -4,7 +4,7 @@ use core::ops::Range;
 
 use super::bucket::{FRACTION, bucket, larger};
 use super::linear::clamped;
-use super::mixture::{ABSENT, Forecast, Mixture, PARTS, Rows, means_by_component};
+use super::mixture::{ABSENT, Forecast, Mixture, PARTS, Rows, means_by_component, presence};
 use super::neighbours::{ObjectMotion, distance_class};
 use super::plan::{ObjectContext, Pace};
 use super::quaternion::{self as quat, Quaternion, Turn};
@@ -13,7 +13,7 @@ use super::scale;
 use super::state::{ModelState, code_bit};
 use super::turn_sum::{self, TurnSum};
 use crate::update::AckedState;
-use wide::{f32x4, i32x8};
+use wide::{f32x4, i16x8, i32x8};
 
 /// Limit of codes with 8 fraction bits, which are converted to integers.
 const MAX_CODE: f32 = (1 << 29) as f32;
@@ -240,9 +240,9 @@ impl RotationPlan {
         let (max, blend) = (self.max, &predictions.blend);
         let middle = max / 2;
         let means = self.means(index, &course.newest, predictions);
-        let mut presence = [0, 0, 0, 0, ABSENT, ABSENT, ABSENT, ABSENT];
-        presence[4] = if predictions.with_neighbour.is_some() { 0 } else { ABSENT };
-        presence[5] = if predictions.with_reference.is_some() { 0 } else { ABSENT };
+        let with_neighbour = presence(predictions.with_neighbour.is_some());
+        let with_reference = presence(predictions.with_reference.is_some());
+        let presence = i16x8::from([0, 0, 0, 0, with_neighbour, with_reference, ABSENT, ABSENT]);
         let near = context.neighbour.map_or(3, |(_, d)| distance_class(d));
         let common_rows: Rows = [
             course.history,

@@ -2,7 +2,7 @@
 
 use super::bucket::FRACTION;
 use super::logistic::{OCTAVES, cumulative, density, sum};
-use super::mixture::{Edges, Lanes};
+use super::mixture::{Edges, Lanes, PARTS};
 use super::scale::Scale;
 use wide::f32x8;
 
@@ -54,7 +54,8 @@ pub(super) fn find(scale: &Scale, lanes: &Lanes, (code, unit): (u64, u64)) -> (i
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn guess(scale: &Scale, lanes: &Lanes, code: u64, whole: u64) -> (i64, f32) {
     // The best part has the weight 1.
-    let best = lanes.weights.to_array().iter().position(|weight| *weight == 1.0).unwrap_or(0);
+    let best = lanes.weights.simd_eq(f32x8::splat(1.0)).to_bitmask().trailing_zeros();
+    let best = best as usize % PARTS;
     let width = 1.0 / (lanes.inverse.to_array()[best] * OCTAVES);
     // Natural logarithm of the odds, with 8 fraction bits: 177 / 256 is that of 2.
     let odds = (177 * (rough_log2(code | 1) - rough_log2(whole - code))) >> 8;
