@@ -15,13 +15,19 @@ use crate::validate::{Field, Rule};
 pub(crate) fn serialize_enum(variants: &[Variant<Field>]) -> TokenStream {
     let count = variants.len();
     let names = variants.iter().map(|variant| variant.name.unraw().to_string());
-    let ordinals = variants.iter().enumerate().map(|(ordinal, variant)| {
-        let name = &variant.name;
-        quote!(Self::#name { .. } => #ordinal,)
-    });
     let arms = variants.iter().enumerate().map(|(ordinal, variant)| {
-        let arm = serialize_variant(ordinal, variant);
-        quote!(#ordinal => { #arm })
+        let (name, arm) = (&variant.name, serialize_variant(ordinal, variant));
+        quote! {
+            if ::tightwire::__private::is_variant::<__S>(
+                __ordinal,
+                #ordinal,
+                #count,
+                ::tightwire::__private::core::matches!(&*__this, Self::#name { .. }),
+            ) {
+                #arm
+                break '__variant;
+            }
+        }
     });
     let read_ordinal = return_on_error(quote!(::tightwire::__private::ordinal(
         __run.stream(),
@@ -33,12 +39,9 @@ pub(crate) fn serialize_enum(variants: &[Variant<Field>]) -> TokenStream {
         let mut __ordinal: usize = 0;
         if __S::READING {
             #read_ordinal
-        } else {
-            __ordinal = match &*__this { #(#ordinals)* };
         }
-        match __ordinal {
+        '__variant: {
             #(#arms)*
-            _ => {}
         }
     }
 }

@@ -11,6 +11,7 @@ use alloc::borrow::Cow;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::cell::Cell;
+use core::hint::black_box;
 
 use super::raw::{group, operation};
 use super::{
@@ -297,6 +298,22 @@ pub fn ordinal<S: Stream>(
 ) -> Result<(), S::Error> {
     stream.variant(ordinal, names.len(), |ordinal| names[ordinal])
 }
+
+/// Returns whether the variant at `index` of `count` is that of a reader's `ordinal`, or of a writer's value.
+/// It is called for one variant after the other, so that the last one is the only one left.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub fn is_variant<S: Stream>(ordinal: usize, index: usize, count: usize, is_value: bool) -> bool {
+    if S::MERGES && count <= MAX_COMPARED {
+        // No jump table: variants are mostly not predictable, and the target of a mispredicted jump is known
+        // later than the result of a comparison. 1000 mixed messages take 0.82 of the time to write, and 0.90
+        // to read.
+        black_box(());
+    }
+    index + 1 == count || if S::READING { ordinal == index } else { is_value }
+}
+
+/// The most variants that are compared one by one.
+const MAX_COMPARED: usize = 8;
 
 /// A ranged integer, with two bounds instead of a range, which would be built and taken apart for
 /// each field.
