@@ -29,6 +29,11 @@ pub trait TextBuffer {
     fn replace_ascii(&mut self, text: &[u8]) -> bool {
         core::str::from_utf8(text).is_ok_and(|text| self.replace(text))
     }
+
+    /// Like [`replace`](Self::replace), with the first `length` bytes of a text, which end a character.
+    fn replace_start(&mut self, text: &str, length: usize) -> bool {
+        text.get(..length).is_some_and(|text| self.replace(text))
+    }
 }
 
 impl TextBuffer for String {
@@ -53,6 +58,23 @@ impl TextBuffer for String {
         }
         self.clear();
         self.extend(text.iter().map(|character| char::from(character & 0x7f)));
+        true
+    }
+
+    // All of the text is copied, whose length the compiler knows: a call that copies a length which is not
+    // predictable would take longer.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn replace_start(&mut self, text: &str, length: usize) -> bool {
+        if self.capacity() < text.len() {
+            // Memory with room for the text is kept.
+            if self.capacity() >= length {
+                return text.get(..length).is_some_and(|text| self.replace(text));
+            }
+            *self = String::with_capacity(text.len());
+        }
+        self.clear();
+        self.push_str(text);
+        self.truncate(length);
         true
     }
 }
@@ -171,16 +193,20 @@ pub(super) extern "C" fn read_at<T: TextBuffer>(
 /// Replaces the text by the bytes that were read, or returns why not.
 #[cfg_attr(not(debug_assertions), inline(always))]
 fn replace_text<T: TextBuffer>(text: &mut T, bytes: &[u8]) -> Option<ErrorKind> {
+    if bytes.len() < 8 && is_ascii_without_zero(with_spaces(bytes)) {
+        return (!text.replace_ascii(bytes)).then_some(ErrorKind::OutOfRange);
+    }
+    replace_any(text, bytes)
+}
+
+/// [`replace_text`] of any characters, as a call: the registers that it needs are not saved for a few characters
+/// of ASCII.
+#[inline(never)]
+#[expect(improper_ctypes_definitions, reason = "only Rust calls it")]
+extern "C" fn replace_any<T: TextBuffer>(text: &mut T, bytes: &[u8]) -> Option<ErrorKind> {
     match bytes.len() {
-        0..8 => {
-            let word = low_word(bytes);
-            let spaces = SPACES.unbounded_shl(8 * bytes.len() as u32);
-            match is_ascii_without_zero(word | spaces) {
-                true => (!text.replace_ascii(bytes)).then_some(ErrorKind::OutOfRange),
-                // `from_utf8` reads two words at once.
-                false => replace_padded(text, [word | spaces, SPACES], bytes),
-            }
-        }
+        // `from_utf8` reads two words at once.
+        0..8 => replace_padded(text, [with_spaces(bytes), SPACES], bytes),
         8..=32 => replace_padded(text, padded_words(bytes), bytes),
         _ => {
             let Ok(read) = core::str::from_utf8(bytes) else {
@@ -192,6 +218,12 @@ fn replace_text<T: TextBuffer>(text: &mut T, bytes: &[u8]) -> Option<ErrorKind> 
             (!text.replace(read)).then_some(ErrorKind::OutOfRange)
         }
     }
+}
+
+/// Loads up to seven bytes, with spaces behind them.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn with_spaces(bytes: &[u8]) -> u64 {
+    low_word(bytes) | SPACES.unbounded_shl(8 * bytes.len() as u32)
 }
 
 /// Like [`replace_text`], with the same bytes as words that spaces follow: they change neither whether the text
@@ -208,13 +240,13 @@ fn replace_padded<T: TextBuffer, const N: usize>(
 ) -> Option<ErrorKind> {
     let memory = words.map(u64::to_le);
     let padded = core::str::from_utf8(memory.as_bytes()).ok();
-    let Some(read) = padded.and_then(|padded| padded.get(..bytes.len())) else {
+    let Some(padded) = padded.filter(|padded| padded.is_char_boundary(bytes.len())) else {
         return Some(ErrorKind::MalformedText);
     };
     if words.iter().fold(0, |found, &word| found | zero_bytes(word)) != 0 {
         return Some(ErrorKind::InteriorNul);
     }
-    (!text.replace(read)).then_some(ErrorKind::OutOfRange)
+    (!text.replace_start(padded, bytes.len())).then_some(ErrorKind::OutOfRange)
 }
 
 /// Loads 8 to 32 bytes, with spaces behind them.
