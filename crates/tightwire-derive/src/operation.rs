@@ -59,6 +59,9 @@ pub(crate) fn operation(rule: &Rule, stream: &TokenStream, target: &TokenStream)
         }
         Rule::Text { max_len } => quote!(::tightwire::__private::text(#stream, #target, #max_len)),
         Rule::Blob { max_len } => quote!(#stream.blob(#target, #max_len)),
+        Rule::List { max_len, rule, .. } if matches!(**rule, Rule::Whole(_)) => {
+            quote!(::tightwire::__private::list(#stream, #target, #max_len))
+        }
         Rule::List { max_len, rule, .. } => {
             let element = each(rule);
             quote!(#stream.array(#target, #max_len, #element))

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use super::derived::set_some;
 use super::raw::group;
-use super::{ErrorKind, Pod, Stream, Target, TraceScope, check_not_failed, misuse};
+use super::{ErrorKind, Pod, Stream, Target, TraceScope, Wire, check_not_failed, misuse};
 
 /// A sequence of elements: an array, a slice, a `Vec`, or behind its feature an `ArrayVec`.
 pub trait Elements {
@@ -139,6 +139,33 @@ pub(super) fn array<S: Stream, L: List>(
         return end_list(stream, length, start);
     };
     grown_array(stream, items, length, &mut element)
+}
+
+/// Like [`array`], for elements that declare their wire form: two are written as one word where it has room
+/// for both.
+#[cfg_attr(not(debug_assertions), inline(always))]
+pub(super) fn list<S: Stream, L: List<Item: Wire>>(
+    stream: &mut S,
+    mut items: Target<'_, S::Access, L>,
+    max_len: usize,
+) -> Result<(), S::Error> {
+    let is_paired = const { matches!(L::Item::FIXED_BITS, Some(bits) if 2 * bits <= u64::BITS) };
+    if S::READING || !S::MERGES || !is_paired {
+        return stream.array(items, max_len, Wire::serialize);
+    }
+    let mut length = items.as_slice().len();
+    let start = begin_list(stream, &mut length, max_len)?;
+    let (mut pairs, mut rest) = items.parts(
+        |items| items.as_slice().as_chunks::<2>(),
+        |items| items.as_mut_slice().as_chunks_mut::<2>(),
+    );
+    for pair in pairs.elements() {
+        Wire::serialize(pair, stream)?;
+    }
+    for last in rest.elements() {
+        Wire::serialize(last, stream)?;
+    }
+    end_list(stream, length, start)
 }
 
 /// Serializes the length of a list, and returns the position behind it. A length too large for the

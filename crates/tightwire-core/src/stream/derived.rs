@@ -15,8 +15,8 @@ use core::hint::black_box;
 
 use super::raw::{group, operation};
 use super::{
-    Access, Condition, ErrorKind, FloatRange, Hints, Int, MAX_DIMENSIONS, Name, Number, Op, Pod,
-    Run, Shape, Stream, Target, Value, Vector, Wire, collection, explain_write, int, text,
+    Access, Condition, ErrorKind, FloatRange, Hints, Int, List, MAX_DIMENSIONS, Name, Number, Op,
+    Pod, Run, Shape, Stream, Target, Value, Vector, Wire, collection, explain_write, int, text,
 };
 
 /// Widths of the fields of a type: one list for a struct, one for each variant of an enum. `None`
@@ -425,6 +425,17 @@ pub fn text<S: Stream, T: text::TextBuffer>(
         text::string(stream, value.reborrow(), max_len),
         Value::Text(value.as_str().into())
     )
+}
+
+/// A list of values that declare their wire form.
+#[cfg_attr(not(debug_assertions), inline(always))]
+#[track_caller]
+pub fn list<S: Stream, L: List<Item: Wire>>(
+    stream: &mut S,
+    items: Target<'_, S::Access, L>,
+    max_len: usize,
+) -> Result<(), S::Error> {
+    collection::list(stream, items, max_len)
 }
 
 /// A list of plain structs as their memory images: the same bytes as an array of `pod`, in one

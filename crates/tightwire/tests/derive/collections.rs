@@ -126,10 +126,15 @@ struct Lists {
     boxed_text: Box<String>,
     #[wire(max_len = 3)]
     pairs: Vec<(u8, bool)>,
+    #[wire(max_len = 5)]
+    levels: Vec<Level>,
     #[wire(max_len = 3, bits = 8)]
     not_a_blob: Vec<u8>,
     end: bool,
 }
+
+#[derive(Wire, Default, Clone, PartialEq, Debug)]
+struct Level(#[wire(range = 0..=9)] u8);
 
 impl Lists {
     const MOST: usize = 4;
@@ -162,6 +167,7 @@ impl Twin for Lists {
         stream.array(&mut self.free, 100, |_, _| Ok(()))?;
         stream.string(&mut *self.boxed_text, 4)?;
         stream.array(&mut self.pairs, 3, |v, s| s.object(v))?;
+        stream.array(&mut self.levels, 5, |mut v, s| s.int(at!(v.0), 0..=9))?;
         stream.array(&mut self.not_a_blob, 3, |mut v, s| {
             let mut wide = u64::from(*v);
             s.bits(&mut wide, 8)?;
@@ -189,6 +195,7 @@ impl Twin for Lists {
             free: list(rng, 100, |_| ()),
             boxed_text: Box::new(text(rng, 4)),
             pairs: list(rng, 3, |rng| (any(rng), any(rng))),
+            levels: list(rng, 5, |rng| Level(within(rng, 0..=9))),
             not_a_blob: list(rng, 3, any),
             end: any(rng),
         }
@@ -201,6 +208,8 @@ impl Twin for Lists {
             Self { options: vec![Some(0)], ..Self::default() },
             Self { blob: vec![0; 21], ..Self::default() },
             Self { none: vec![0], ..Self::default() },
+            Self { levels: vec![Level(9), Level(10)], ..Self::default() },
+            Self { levels: vec![Level(0), Level(1), Level(10)], ..Self::default() },
             Self { text: "too long".into(), ..Self::default() },
         ]
     }
