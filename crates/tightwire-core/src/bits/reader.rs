@@ -274,7 +274,9 @@ impl<'a> BitReader<'a> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn is_at_end(&self) -> bool {
         let remaining = self.end.wrapping_sub(self.position);
-        remaining < 8 && self.last_word >> 1 >> (63 - remaining) == 0
+        // The shift counts for less than 8 bits. One comparison for both, since every packet is asked.
+        let padding = (self.last_word >> 1).wrapping_shr(!remaining as u32);
+        (remaining >> 3 | padding) == 0
     }
 
     /// Makes every further read fail.

@@ -4,6 +4,7 @@ use alloc::boxed::Box;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::any::type_name;
+use core::hint::cold_path;
 
 use super::bools::bools;
 use super::derived::{MAX_NAME, array_len, depth, fixed_bits, joined_bits};
@@ -308,7 +309,10 @@ const fn fixed_bytes<T: Wire>() -> usize {
 pub fn decode<T: Wire + Default>(packet: &[u8]) -> Result<T, ReadError> {
     if const { T::FIXED_BITS.is_none() } {
         let mut value = T::default();
-        decode_into(packet, &mut value)?;
+        if let Err(refused) = decode_into(packet, &mut value) {
+            cold_path();
+            return Err(refused);
+        }
         return Ok(value);
     }
     let length = const { fixed_bytes::<T>() };
@@ -363,7 +367,10 @@ fn read<T: Wire>(packet: &[u8], value: &mut T) -> Result<(), ReadError> {
         true => ReadStream::of_enum(packet),
         false => ReadStream::new(packet),
     };
-    T::serialize(value.into(), &mut stream)?;
+    if let Err(refused) = T::serialize(value.into(), &mut stream) {
+        cold_path();
+        return Err(refused);
+    }
     stream.finish()
 }
 
