@@ -75,6 +75,7 @@ impl ModelState {
 
 /// Codes a bit by an adaptive probability, which learns fast at first and then averages over
 /// `limit` bits.
+#[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn code_bit<C: Coder>(coder: &mut C, slot: &mut u32, limit: u32, bit: bool) -> bool {
     let chance = (*slot >> 16).clamp(32, 65536 - 32);
     let bit = coder.bit(chance, bit);
