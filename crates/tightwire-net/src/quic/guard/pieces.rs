@@ -9,8 +9,9 @@ use super::frames::Part;
 /// moment, are bounded by this and not by flow control, which counts bytes.
 ///
 /// The two streams of ordered deliveries can have many parts; QUIC itself merges them from 2048 on.
-/// All other streams are one batch each, which an honest peer sends in one part or two, or in a few
-/// where much is lost.
+/// Their first byte identifies them, but may come after many others. All other streams are one batch
+/// each, which an honest peer sends in one part or two, and retransmits many times where much is lost
+/// or reordered.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     streams: HashMap<u64, StreamParts>,
@@ -18,7 +19,7 @@ pub(super) struct Pieces {
     /// opened. Other streams that are not in the map have ended.
     next: u64,
     unopened: BTreeSet<u64>,
-    large: Vec<u64>,
+    large: Vec<LargeStream>,
     /// Number of waiting parts of the streams that are not large.
     unread: u32,
 }
@@ -29,6 +30,15 @@ struct StreamParts {
     /// Offset up to which all data has arrived, as far as is known.
     next: u64,
     end: u64,
+}
+
+/// A stream that may have many parts.
+#[derive(Clone, Copy, Debug)]
+struct LargeStream {
+    id: u64,
+    /// Its first byte says so. Otherwise the stream has only parts behind a gap so far, and may be a
+    /// batch that a bad network retransmits again and again.
+    is_ordered: bool,
 }
 
 /// Limits of waiting parts.
@@ -51,10 +61,9 @@ impl Pieces {
             Some(stream) => (stream.unread, part.offset <= stream.next),
             None => (0, part.offset == 0),
         };
-        let is_large = unread >= MAX_PARTS_OF_BATCH && self.is_large(part.stream);
         // A part that closes the first gap is always taken, or the stream would never be read.
         let fills = is_next && limits.is_read;
-        if is_large {
+        if unread >= MAX_PARTS_OF_BATCH && self.make_large(part.stream, false) {
             return unread < limits.large || fills;
         }
         let most = if fills { MAX_PARTS_OF_BATCH * 4 } else { MAX_PARTS_OF_BATCH };
@@ -69,9 +78,9 @@ impl Pieces {
         }
         // An ordered delivery.
         if matches!(part.first, Some(3 | 4)) {
-            self.is_large(part.stream);
+            self.make_large(part.stream, true);
         }
-        let is_large = self.large.contains(&part.stream);
+        let is_large = self.is_large(part.stream);
         let stream = self.streams.entry(part.stream).or_default();
         stream.unread += 1;
         self.unread += u32::from(!is_large);
@@ -88,7 +97,7 @@ impl Pieces {
         let read = if offset >= stream.end { stream.unread } else { count.min(stream.unread) };
         stream.unread -= read;
         stream.next = stream.next.max(offset);
-        if !self.large.contains(&id) {
+        if !self.is_large(id) {
             self.unread -= read;
         }
     }
@@ -96,8 +105,9 @@ impl Pieces {
     /// Removes a stream that was read to its end.
     pub(super) fn remove(&mut self, id: u64) {
         let Some(stream) = self.streams.remove(&id) else { return };
-        if !self.large.contains(&id) {
-            self.unread -= stream.unread;
+        match self.large.iter().position(|large| large.id == id) {
+            Some(place) => _ = self.large.swap_remove(place),
+            None => self.unread -= stream.unread,
         }
     }
 
@@ -122,17 +132,29 @@ impl Pieces {
         true
     }
 
-    /// Whether a stream may have many parts: the first two that have them may.
-    fn is_large(&mut self, id: u64) -> bool {
-        if self.large.contains(&id) {
+    fn is_large(&self, id: u64) -> bool {
+        self.large.iter().any(|large| large.id == id)
+    }
+
+    /// Lets a stream have many parts; returns `false` if two others have them. An ordered stream takes the place
+    /// of one that seems to be a batch.
+    fn make_large(&mut self, id: u64, is_ordered: bool) -> bool {
+        if let Some(large) = self.large.iter_mut().find(|large| large.id == id) {
+            large.is_ordered |= is_ordered;
             return true;
         }
         if self.large.len() == LARGE {
-            return false;
+            let unread = |id: u64| self.streams.get(&id).map_or(0, |stream| stream.unread);
+            let is_batch = |large: &LargeStream| {
+                is_ordered && !large.is_ordered && unread(large.id) < MAX_PARTS_DISPLACED
+            };
+            let Some(place) = self.large.iter().position(is_batch) else { return false };
+            self.unread += unread(self.large[place].id);
+            self.large.swap_remove(place);
         }
         // They are not counted among the others from now on.
         self.unread -= self.streams.get(&id).map_or(0, |stream| stream.unread);
-        self.large.push(id);
+        self.large.push(LargeStream { id, is_ordered });
         true
     }
 }
@@ -140,8 +162,10 @@ impl Pieces {
 /// Limit of parts of a stream that is one batch: a packet or two, fragmented and sent again a few
 /// times.
 const MAX_PARTS_OF_BATCH: u32 = 16;
-/// Number of large streams.
+/// Number of large streams: those of the ordered deliveries.
 const LARGE: usize = 2;
+/// Number of parts from which on a large stream is no batch, and keeps its place.
+const MAX_PARTS_DISPLACED: u32 = 256;
 
 #[cfg(test)]
 mod tests {
@@ -239,6 +263,40 @@ mod tests {
         assert_eq!(taken, MAX_PARTS_OF_BATCH as usize);
         let taken = (1..100).filter(|at| take(&mut pieces, part(1, 2 * at), LIMITS)).count();
         assert_eq!(taken, 99);
+    }
+
+    #[test]
+    fn ordered_streams_take_the_places_of_batches_that_are_retransmitted() {
+        let mut pieces = Pieces::default();
+        let again = |pieces: &mut Pieces, stream| {
+            (0..20).filter(|_| take(pieces, part(stream, 2), LIMITS)).count()
+        };
+        assert_eq!([7, 8, 9].map(|stream| again(&mut pieces, stream)), [20, 20, 16]);
+        // A batch that was read gives its place back, and one that was not has to.
+        pieces.remove(7 << 2);
+        assert_eq!(again(&mut pieces, 9), 20);
+        let ordered = |stream, delivery| Part { first: Some(delivery), ..part(stream, 0) };
+        for stream in [0, 1] {
+            assert!(take(&mut pieces, ordered(stream, 3 + stream as u8), LIMITS));
+            let taken = (1..100).filter(|at| take(&mut pieces, part(stream, 2 * at), LIMITS));
+            assert_eq!(taken.count(), 99);
+        }
+        assert_eq!(again(&mut pieces, 9), 0, "it is one of many again");
+        assert!(take(&mut pieces, part(9, 0), LIMITS), "but for its gap");
+        [8, 9].map(|stream| pieces.remove(stream << 2));
+        assert_eq!(pieces.unread, 0);
+    }
+
+    #[test]
+    fn a_stream_that_is_no_batch_keeps_its_place() {
+        let limits = Limits { large: 1000, ..LIMITS };
+        let mut pieces = Pieces::default();
+        for stream in [7, 8] {
+            assert!((1..=256).all(|at| take(&mut pieces, part(stream, 2 * at), limits)));
+        }
+        assert!(take(&mut pieces, Part { first: Some(3), ..part(0, 0) }, limits));
+        let taken = (1..100).filter(|at| take(&mut pieces, part(0, 2 * at), limits)).count();
+        assert_eq!(taken, MAX_PARTS_OF_BATCH as usize - 1);
     }
 
     #[test]
