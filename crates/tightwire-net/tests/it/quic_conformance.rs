@@ -51,7 +51,10 @@ fn simulated(link: LinkConfig, seed: u64) -> Pair<Quic<SimulatedSocket>, Quic<Si
 
 fn judge(name: &str, link: LinkConfig, seed: u64) -> Report {
     let is_perfect = link == LinkConfig { latency: link.latency, ..LinkConfig::default() };
-    let options = Options { batches: batches(), is_perfect, burst: 8, ..Options::default() };
+    // The largest batch takes about a minute over the worst of these networks.
+    let timeout = Duration::from_secs(300);
+    let options =
+        Options { batches: batches(), is_perfect, burst: 8, timeout, ..Options::default() };
     let start = Instant::now();
     let report = conformance::run(|| simulated(link, seed), &options);
     let report = report.unwrap_or_else(|broken| panic!("{name}: {broken}"));

@@ -173,7 +173,8 @@ fn all_clients_connect_at_20_percent_loss() {
         at(0.99),
         at(1.0)
     );
-    assert_eq!(times.len() as u64, rounds);
+    // A few in thousands take longer than the timeout.
+    assert!(times.len() as u64 >= rounds - rounds / 200, "{} of {rounds}", times.len());
 }
 
 /// Long timeouts: these tests are not about handshakes, of which a few in thousands take longer
@@ -190,6 +191,7 @@ fn both_ends_get_the_same_reason_under_heavy_loss() {
     let there = Reason::mismatch("version: \"1.1\" here, \"1.0\" there");
     let forged = Reason::Token(TokenError::NotGenuine);
     let rounds = volume(4, 40);
+    let mut lost = 0;
     for seed in 0..rounds {
         for loss in [0.0, 0.05, 0.2] {
             let link = LinkConfig { loss, ..latency() };
@@ -203,17 +205,30 @@ fn both_ends_get_the_same_reason_under_heavy_loss() {
             };
             let time = arena.run(MINUTE, is_over);
             let reasons = |client: usize| arena.clients[client].1.reasons();
-            assert_eq!(reasons(1), std::slice::from_ref(&forged), "{seed} {loss}");
-            assert_eq!(reasons(2), std::slice::from_ref(&there), "{seed} {loss}");
-            assert_eq!(reasons(3), [Reason::Token(TokenError::Missing)], "{seed} {loss}");
+            let missing = Reason::Token(TokenError::Missing);
+            let mut is_known = true;
+            for (client, expected) in [(1, &forged), (2, &there), (3, &missing)] {
+                // All packets with the reason may be lost.
+                let is_lost = loss == 0.2 && reasons(client) == [Reason::TimedOut];
+                lost += u64::from(is_lost);
+                is_known &= !is_lost;
+                let found = reasons(client);
+                assert!(
+                    is_lost || found == std::slice::from_ref(expected),
+                    "{seed} {loss} {found:?}"
+                );
+            }
             let ours = arena.transcript.reasons();
-            let all = [&forged, &here, &Reason::Token(TokenError::Missing)];
-            assert!(all.iter().all(|reason| ours.contains(reason)), "{ours:?}");
-            assert!(time < Duration::from_secs(20), "{time:?}");
+            assert!(
+                [&forged, &here, &missing].iter().all(|reason| ours.contains(reason)),
+                "{ours:?}"
+            );
+            assert!(!is_known || time < Duration::from_secs(20), "{time:?}");
             // The accepted client does not notice.
             assert_eq!(reasons(0), []);
         }
     }
+    assert!(lost <= rounds / 40, "{lost} clients of {rounds} rounds timed out instead");
 }
 
 #[test]
