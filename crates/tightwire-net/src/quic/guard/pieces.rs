@@ -36,8 +36,8 @@ struct StreamParts {
 #[derive(Clone, Copy, Debug)]
 struct LargeStream {
     id: u64,
-    /// Its first byte says so. Otherwise the stream has only parts behind a gap so far, and may be a
-    /// batch that a bad network retransmits again and again.
+    /// Whether the first byte is that of an ordered delivery. Until it arrives, the stream may be a batch
+    /// that a bad network retransmits again and again.
     is_ordered: bool,
 }
 
