@@ -283,7 +283,7 @@ mod tests {
         }
         assert_eq!(again(&mut pieces, 9), 0, "it is one of many again");
         assert!(take(&mut pieces, part(9, 0), LIMITS), "but for its gap");
-        [8, 9].map(|stream| pieces.remove(stream << 2));
+        [8, 9].into_iter().for_each(|stream| pieces.remove(stream << 2));
         assert_eq!(pieces.unread, 0);
     }
 
