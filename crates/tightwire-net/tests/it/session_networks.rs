@@ -207,22 +207,20 @@ fn both_ends_get_the_same_reason_under_heavy_loss() {
             let reasons = |client: usize| arena.clients[client].1.reasons();
             let missing = Reason::Token(TokenError::Missing);
             let mut is_known = true;
-            for (client, expected) in [(1, &forged), (2, &there), (3, &missing)] {
-                // All packets with the reason may be lost.
-                let is_lost = loss == 0.2 && reasons(client) == [Reason::TimedOut];
-                lost += u64::from(is_lost);
-                is_known &= !is_lost;
-                let found = reasons(client);
-                assert!(
-                    is_lost || found == std::slice::from_ref(expected),
-                    "{seed} {loss} {found:?}"
-                );
-            }
             let ours = arena.transcript.reasons();
-            assert!(
-                [&forged, &here, &missing].iter().all(|reason| ours.contains(reason)),
-                "{ours:?}"
-            );
+            for (client, expected, of_server) in
+                [(1, &forged, &forged), (2, &there, &here), (3, &missing, &missing)]
+            {
+                let found = reasons(client);
+                // A handshake may take longer than a minute, or all packets with the reason be lost.
+                if loss == 0.2 && found == [Reason::TimedOut] {
+                    lost += 1;
+                    is_known = false;
+                    continue;
+                }
+                assert_eq!(found, std::slice::from_ref(expected), "{seed} {loss}");
+                assert!(ours.contains(of_server), "{ours:?}");
+            }
             assert!(!is_known || time < Duration::from_secs(20), "{time:?}");
             // The accepted client does not notice.
             assert_eq!(reasons(0), []);
